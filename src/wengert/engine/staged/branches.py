@@ -76,6 +76,7 @@ from wengert.engine.staged.shared import Made, freeze_shared
 from wengert.engine.staged.shrunk import part_of, unpacked
 from wengert.engine.staged.tables import Table
 from wengert.engine.staged.texts import text_of
+from wengert.engine.transforms.protocols import truth_of
 from wengert.engine.transforms.staging import evaluate
 
 #: A function that closes over variables, and what is known of them.
@@ -101,7 +102,10 @@ def truth(value: Any) -> Any:
         value = settled(value)
         if type(value) is Maybe:
             return both_hold(value.some, lambda: value.value)
-    if not isinstance(value, Box) or size(value.shape) != 1 or concrete(value) is not None:
+    if not isinstance(value, Box):
+        found = truth_of(value)
+        return bool(value) if found is None else truth(found)
+    if size(value.shape) != 1 or concrete(value) is not None:
         return bool(value)
     value = value if value.shape == () else reshape(value, shape=())
     return value if value.dtype == np.bool_ else not_equal(value, 0)

@@ -36,6 +36,7 @@ from wengert.engine.staged.searched import ordered
 from wengert.engine.staged.subscripts import item as element
 from wengert.engine.staged.tables import Row, Table
 from wengert.engine.transforms.math_errors import checked, guarded
+from wengert.engine.transforms.protocols import length_of, method_of
 
 #: The sum of so many elements of a list is written out.
 _FEW = 8
@@ -344,10 +345,16 @@ def _sum(items: Any, *start: Any, **options: Any) -> Any:
 def _length(items: Any) -> Any:
     if type(items) in (Grown, Columns, Table):
         return items.length()
-    return items.shape[0] if isinstance(items, Unsized) else len(items)
+    if isinstance(items, Unsized):
+        return items.shape[0]
+    found = length_of(items)
+    return len(items) if found is None else found
 
 
 def _integer(*given: Any, **options: Any) -> Any:
+    method = method_of(given[0], "__int__") if len(given) == 1 else None
+    if method is not None:
+        return _integer(method())
     if len(given) != 1 or options or not is_unknown(given[0]) or shape_of(given[0]) != ():
         return int(*given, **options)
     value = given[0]

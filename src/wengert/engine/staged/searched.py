@@ -10,10 +10,11 @@ import numpy as np
 
 from wengert.engine.boxes import Box, concrete
 from wengert.engine.ops.conversion import python_number
-from wengert.engine.staged.branches import both_hold, either_holds, opposite
+from wengert.engine.staged.branches import both_hold, either_holds, opposite, truth
 from wengert.engine.staged.columns import Columns
 from wengert.engine.staged.grown import Grown
 from wengert.engine.staged.tables import Row
+from wengert.engine.transforms.protocols import method_of
 
 
 def contains(value: Any, container: Any) -> Any:
@@ -22,6 +23,10 @@ def contains(value: Any, container: Any) -> Any:
         return contains(value, container.rows()) if container.is_known else container.holding(value)
     if type(container) is Row:
         container = container.elements()
+    method = method_of(container, "__contains__")
+    if method is not None:
+        found = truth(method(value))
+        return python_number(found, bool) if isinstance(found, Box) else found
     is_followed = _is_unknown(value) or _has_unknown(value)
     if type(container) in (tuple, list, set, frozenset):
         if not is_followed and not any(_is_unknown(item) or _has_unknown(item) for item in container):

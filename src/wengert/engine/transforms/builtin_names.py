@@ -15,6 +15,7 @@ from wengert.engine.core.errors import ConcreteError, LostDerivativeError, Unsup
 from wengert.engine.core.tree import original_class
 from wengert.engine.ops.complex import from_parts
 from wengert.engine.ops.conversion import python_number
+from wengert.engine.transforms.protocols import method_of
 
 #: The errors of a value that would be lost.
 LOSSES = (LostDerivativeError, ConcreteError, UnsupportedError)
@@ -107,7 +108,11 @@ def _complex_number(real: Any, imag: Any = 0.0) -> Any:
 def _or_box(kind: type, of_boxes: Callable[..., Any]) -> Callable[..., Any]:
     """Return the constructor of a class of numbers, which keeps a box."""
 
+    name = f"__{kind.__name__}__"
+
     def made(*arguments: Any, **options: Any) -> Any:
+        method = method_of(arguments[0], name) if len(arguments) == 1 else None
+        arguments = arguments if method is None else (method(),)
         try:
             return kind(*arguments, **options)
         except LOSSES:
