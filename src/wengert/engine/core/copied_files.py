@@ -14,6 +14,8 @@ from wengert.engine.core.errors import installed_file, is_foreign_file
 
 #: The package of polynomials, which is written in Python.
 _POLYNOMIALS = os.path.join(os.path.dirname(np.__file__), "polynomial", "")
+#: What stands for a deque.
+_QUEUES = os.path.join(os.path.dirname(os.path.dirname(__file__)), "transforms", "queues.py")
 #: The modules that a second run replaces.
 _REPLACED = ("numpy", "scipy", "math", "cmath")
 
@@ -22,10 +24,11 @@ _REPLACED = ("numpy", "scipy", "math", "cmath")
 def is_copied_file(filename: str) -> bool:
     """Return whether the functions of a file have copies.
 
-    Those of NumPy, SciPy, Wengert and Python have none, but for NumPy's polynomials. Those of an installed package do
+    Those of NumPy, SciPy, Wengert and Python have none, but for NumPy's polynomials, and for the
+    methods that stand for those of a deque. Those of an installed package do
     if it is written in Python alone, and computes with NumPy, SciPy or `math`.
     """
-    if not is_foreign_file(filename):
+    if not is_foreign_file(filename) or filename == _QUEUES:
         return True
     inside = installed_file(filename)
     package = inside.partition("/")[0]

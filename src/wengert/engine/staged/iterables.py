@@ -36,7 +36,8 @@ from wengert.engine.staged.searched import ordered
 from wengert.engine.staged.subscripts import item as element
 from wengert.engine.staged.tables import Row, Table
 from wengert.engine.transforms.math_errors import checked, guarded
-from wengert.engine.transforms.protocols import length_of, method_of
+from wengert.engine.transforms.protocols import iterated, length_of, method_of
+from wengert.engine.transforms.queues import is_queue
 
 #: The sum of so many elements of a list is written out.
 _FEW = 8
@@ -69,8 +70,8 @@ class Rows:
         """Refuse a list that has become longer or shorter: Python would come to its present end."""
         for one, before in zip(self.lists, self._befores, strict=True):
             now = _extent(one)
-            is_same = now.is_as_long_as(before) if isinstance(now, Held) else now == before
-            if not is_same:
+            is_same = now is before or (not isinstance(now, Box) and now == before)
+            if not (now.is_as_long_as(before) if isinstance(now, Held) else is_same):
                 raise keeps_length()
 
     def taken(self) -> Rows:
@@ -136,6 +137,8 @@ def _extent(items: Any) -> Any:
     """Return what tells the length of a list, or the values of a dict, from that of another moment."""
     if isinstance(items, _DICTS[1:]):
         return [*map(id, items.mapping.values())]
+    if is_queue(items):
+        return items.first
     return items.held if type(items) is Grown else len(items)
 
 
@@ -152,6 +155,9 @@ def rows_of(iterable: Any) -> Rows | None:
         return Rows(iterable.length(), lambda k: iterable[k], iterable)
     if type(iterable) is Columns:
         return Rows(iterable.length(), lambda k: iterable[k], *iterable.lists)
+    if is_queue(iterable):
+        items, first = iterable.items, iterable.first
+        return Rows(_length(iterable), lambda k: element(items, first + k), iterable, items)
     if type(iterable) is range:
         return Rows(len(iterable), lambda k: iterable.start + k * iterable.step)
     if type(iterable) is Table:
@@ -168,6 +174,11 @@ def rows_of(iterable: Any) -> Rows | None:
         array = boxed(iterable) if dtype_of(iterable).kind in "biufc" else iterable
         return Rows(len(array), lambda k: array[k])
     return None
+
+
+def started(iterable: Any) -> Any:
+    """Return what a loop goes through, given what the program names: of an object of the user's, its iterator."""
+    return iterable if is_queue(iterable) else iterated(iterable)
 
 
 def _ranged(*given: Any) -> Any:
@@ -197,7 +208,8 @@ def _whole(value: Any) -> Any:
     return python_number(value, int) if isinstance(value, Box) else operator.index(value)
 
 
-def _zipped(*iterables: Any, strict: bool = False) -> Any:
+def _zipped(*given: Any, strict: bool = False) -> Any:
+    iterables = [*map(started, given)]
     if not any(_is_followed(iterable) for iterable in iterables):
         return zip(*iterables, strict=strict)
     rows = [rows_of(iterable) for iterable in iterables]
@@ -241,10 +253,12 @@ def _is_followed(iterable: Any) -> bool:
         _is_array(iterable)
         or isinstance(iterable, (Rows, Box, Unsized, range, np.ndarray, *_DICTS))
         or _is_uniform(iterable)
+        or is_queue(iterable)
     )
 
 
 def _enumerated(iterable: Any, start: Any = 0) -> Any:
+    iterable = started(iterable)
     rows = rows_of(iterable) if _is_followed(iterable) else None
     if rows is None:
         return enumerate(iterable, start)
@@ -252,7 +266,16 @@ def _enumerated(iterable: Any, start: Any = 0) -> Any:
     return _Once(rows.length, lambda k: (start + k, rows.element(k)), *rows.lists)
 
 
+def _iterated(*given: Any) -> Any:
+    iterable = started(given[0])
+    rows = rows_of(iterable) if len(given) == 1 and _is_followed(iterable) else None
+    return iter(iterable, *given[1:]) if rows is None else _Once(rows.length, rows.element, *rows.lists)
+
+
 def _reversed(iterable: Any) -> Any:
+    method = method_of(iterable, "__reversed__")
+    if method is not None and not is_queue(iterable):
+        return method()
     rows = rows_of(iterable) if _is_followed(iterable) else None
     if rows is None:
         return reversed(iterable)
@@ -513,6 +536,7 @@ _COUNTERPARTS: dict[Any, Callable[..., Any]] = {
     builtins.zip: _zipped,
     builtins.enumerate: _enumerated,
     builtins.reversed: _reversed,
+    builtins.iter: _iterated,
     builtins.min: _least,
     builtins.max: _greatest,
     builtins.len: _length,

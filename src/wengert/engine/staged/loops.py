@@ -28,7 +28,7 @@ from wengert.engine.staged.counted import COUNTER, Turn, interval
 from wengert.engine.staged.exchanged import give_up, refusal
 from wengert.engine.staged.growing import GrowingList, Split, is_held, is_of_block
 from wengert.engine.staged.grown import Grown
-from wengert.engine.staged.iterables import Rows, check_rest, rows_of
+from wengert.engine.staged.iterables import Rows, check_rest, rows_of, started
 from wengert.engine.staged.known_turns import turns_of
 from wengert.engine.staged.nullable import Maybe
 from wengert.engine.staged.numbers import check_numbers, check_size
@@ -90,6 +90,7 @@ def for_(iterable: Any, body: Callable[[Any], None], state: Any, info: Any, exit
         info: what is known of these.
         exits: returns the flags that end the loop.
     """
+    iterable = started(iterable)
     if isinstance(iterable, _ITERATORS) and not exits():  # the loop goes to its end
         iterable = [*iterable]
     rows = rows_of(iterable)

@@ -174,7 +174,7 @@ def _of_object(item: Any) -> Iterable[Any]:
     """Return the dict of an object's attributes, and its class; of Wengert's own objects the functions they hold."""
     kind = cast("type[Any]", type(item))
     held = attributes(item)
-    if not kind.__module__.startswith(_OWN):
+    if not kind.__module__.startswith(_OWN) or is_users_class(kind):
         return [*([] if held is None else [held]), *_slots(item).values(), kind]
     if held is None:
         return []

@@ -107,7 +107,6 @@ def _complex_number(real: Any, imag: Any = 0.0) -> Any:
 
 def _or_box(kind: type, of_boxes: Callable[..., Any]) -> Callable[..., Any]:
     """Return the constructor of a class of numbers, which keeps a box."""
-
     name = f"__{kind.__name__}__"
 
     def made(*arguments: Any, **options: Any) -> Any:

@@ -74,7 +74,9 @@ def copied_module(module: ModuleType) -> Any:
         vars(made)["modules"] = View(sys.modules, _copy)
         return made
     file = getattr(module, "__file__", None)
-    is_library = name in (*MATHEMATICS, *TWINS, "importlib") or name.partition(".")[0] == "scipy"
+    is_library = (
+        name in (*MATHEMATICS, *TWINS, "collections", "importlib") or name.partition(".")[0] == "scipy"
+    )
     if not is_library and (file is None or not is_copied_file(file)):
         return module
     return _modules.setdefault(module, CopiedModule(module))

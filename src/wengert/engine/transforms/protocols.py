@@ -2,29 +2,30 @@
 
 from __future__ import annotations
 
+import inspect
 import operator
 from collections.abc import Callable
 from types import FunctionType, MethodType
 from typing import Any
 
 from wengert.engine.boxes import Box, class_of
+from wengert.engine.core.copied_files import is_copied_class
+from wengert.engine.core.tree import original_class
 from wengert.engine.ops.comparison import greater_equal
 from wengert.engine.ops.conversion import python_number
 from wengert.engine.transforms.math_errors import guarded
 
-_OWN = "wengert."
-
 
 def method_of(value: Any, name: str) -> Callable[..., Any] | None:
-    """Return a method of an object whose class is written in Python, and is not of Wengert.
+    """Return a method that a class of the user's has for operations of Python's; None for other objects.
 
     Args:
         value: any object.
         name: of the method.
     """
     function = None if isinstance(value, Box) else getattr(type(value), name, None)
-    is_users = isinstance(function, FunctionType) and not function.__globals__["__name__"].startswith(_OWN)
-    return MethodType(function, value) if is_users else None
+    is_written = isinstance(function, FunctionType) and is_copied_class(original_class(type(value)))
+    return MethodType(function, value) if is_written else None
 
 
 def truth_of(value: Any) -> Any:
@@ -38,6 +39,13 @@ def truth_of(value: Any) -> Any:
         name = class_of(found).__name__ if isinstance(found, Box) else type(found).__name__
         raise TypeError(f"__bool__ should return bool, returned {name}")
     return found
+
+
+def iterated(value: Any) -> Any:
+    """Return what an object's own ``__iter__`` returns, if it is no generator; other objects as they are."""
+    method = method_of(value, "__iter__")
+    is_generator = method is not None and inspect.isgeneratorfunction(method)
+    return value if method is None or is_generator else method()
 
 
 def length_of(value: Any) -> Any:

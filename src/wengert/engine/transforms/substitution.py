@@ -21,6 +21,7 @@ import os
 import threading
 import weakref
 from abc import ABCMeta
+from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import EnumMeta
@@ -58,6 +59,7 @@ from wengert.engine.transforms.guards import Judged, asks_for_types
 from wengert.engine.transforms.math_functions import of_math
 from wengert.engine.transforms.module_copies import MATHEMATICS, CopiedModule, copied_module
 from wengert.engine.transforms.originals import FUNCTIONS, HOLDERS, Runs, contents
+from wengert.engine.transforms.queues import Queue
 from wengert.engine.transforms.rewriting_run import STAGING, STAGING_LOADERS
 from wengert.engine.transforms.searches import keeping_derivatives
 from wengert.engine.transforms.shared_containers import CONTAINERS, LOOKED_AT, SharedNamespace, View, shared
@@ -419,6 +421,7 @@ def _importing(load: Callable[..., Any]) -> Callable[..., Any]:
 _LIBRARIES: dict[str, Callable[[Any], Any]] = {
     "numpy": _numpy_object,
     "scipy": _scipy_object,
+    "collections": lambda value: class_copy(Queue) if _mode.staged and value is deque else value,
     "importlib": lambda value: _importing(value) if value is importlib.import_module else value,
     **dict.fromkeys(MATHEMATICS, lambda function: _dispatched(function, of_math(function))),
     **dict.fromkeys(

@@ -1,0 +1,119 @@
+"""What stands for `collections.deque` in a program that is staged: its elements are those of a list, behind a place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from wengert.engine.core.tree import original_class
+
+
+class Queue:
+    """Stands for a deque; its methods are staged like those of the user's classes.
+
+    Args:
+        iterable: its first elements.
+        maxlen: how many elements it keeps; None for all.
+    """
+
+    def __init__(self, iterable: Iterable[Any] = (), maxlen: int | None = None) -> None:
+        self.items: list[Any] = []
+        """The elements, behind those that have left."""
+        self.first = 0
+        """How many have left."""
+        self.maxlen = maxlen
+        self.extend(iterable)
+
+    def __len__(self) -> int:
+        return len(self.items) - self.first
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.items[self.first :])
+
+    def __contains__(self, value: Any) -> bool:
+        return value in self.items[self.first :]
+
+    def _place(self, index: int) -> int:
+        """Return where an element stands in the list."""
+        if index < 0:
+            index += len(self.items) - self.first
+        if index < 0 or index >= len(self.items) - self.first:
+            raise IndexError("deque index out of range")
+        return self.first + index
+
+    def __getitem__(self, index: int) -> Any:
+        return self.items[self._place(index)]
+
+    def __setitem__(self, index: int, value: Any) -> None:
+        self.items[self._place(index)] = value
+
+    def __delitem__(self, index: int) -> None:
+        del self.items[self._place(index)]
+
+    def append(self, value: Any) -> None:
+        """Append an element; the first one leaves a full deque."""
+        self.items.append(value)
+        if self.maxlen is not None and len(self.items) - self.first > self.maxlen:
+            self.first += 1
+
+    def appendleft(self, value: Any) -> None:
+        """Put an element before the first; the last one leaves a full deque."""
+        if self.maxlen == 0:
+            return
+        if self.maxlen is not None and len(self.items) - self.first == self.maxlen:
+            self.items.pop()
+        if self.first > 0:
+            self.first -= 1
+            self.items[self.first] = value
+        else:
+            self.items.insert(0, value)
+
+    def extend(self, iterable: Iterable[Any]) -> None:
+        """Append some elements."""
+        for value in iterable:
+            self.append(value)
+
+    def extendleft(self, iterable: Iterable[Any]) -> None:
+        """Put some elements before the first, one after the other."""
+        for value in iterable:
+            self.appendleft(value)
+
+    def __iadd__(self, iterable: Iterable[Any]) -> Queue:
+        self.extend(iterable)
+        return self
+
+    def pop(self) -> Any:
+        """Return the last element, and drop it."""
+        if len(self.items) == self.first:
+            raise IndexError("pop from an empty deque")
+        return self.items.pop()
+
+    def popleft(self) -> Any:
+        """Return the first element, and drop it."""
+        if len(self.items) == self.first:
+            raise IndexError("pop from an empty deque")
+        value = self.items[self.first]
+        self.first += 1
+        return value
+
+    def rotate(self, n: int = 1) -> None:
+        """Move n elements from the end to the beginning."""
+        if len(self.items) > self.first:
+            for _ in range(n):
+                self.appendleft(self.items.pop())
+            for _ in range(-n):
+                self.append(self.popleft())
+
+    def clear(self) -> None:
+        """Drop all elements."""
+        self.items.clear()
+        self.first = 0
+
+    def copy(self) -> Queue:
+        """Return another deque of the elements."""
+        return Queue(self.items[self.first :], self.maxlen)
+
+
+def is_queue(value: Any) -> bool:
+    """Return whether an object stands for a deque."""
+    return original_class(type(value)) is Queue
