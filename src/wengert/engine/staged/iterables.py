@@ -138,7 +138,7 @@ def _extent(items: Any) -> Any:
     if isinstance(items, _DICTS[1:]):
         return [*map(id, items.mapping.values())]
     if is_queue(items):
-        return items.first
+        return items.size
     return items.held if type(items) is Grown else len(items)
 
 
@@ -156,8 +156,8 @@ def rows_of(iterable: Any) -> Rows | None:
     if type(iterable) is Columns:
         return Rows(iterable.length(), lambda k: iterable[k], *iterable.lists)
     if is_queue(iterable):
-        items, first = iterable.items, iterable.first
-        return Rows(_length(iterable), lambda k: element(items, first + k), iterable, items)
+        items, first = iterable.items, _length(iterable.items) - iterable.size
+        return Rows(iterable.size, lambda k: element(items, first + k), iterable, items)
     if type(iterable) is range:
         return Rows(len(iterable), lambda k: iterable.start + k * iterable.step)
     if type(iterable) is Table:

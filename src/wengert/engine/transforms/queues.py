@@ -18,28 +18,28 @@ class Queue:
 
     def __init__(self, iterable: Iterable[Any] = (), maxlen: int | None = None) -> None:
         self.items: list[Any] = []
-        """The elements, behind those that have left."""
-        self.first = 0
-        """How many have left."""
+        """The elements, behind those that have left at the beginning."""
+        self.size = 0
+        """How many there are: a number that Python knows where as many come as leave."""
         self.maxlen = maxlen
         self.extend(iterable)
 
     def __len__(self) -> int:
-        return len(self.items) - self.first
+        return self.size
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(self.items[self.first :])
+        return iter(self.items[len(self.items) - self.size :])
 
     def __contains__(self, value: Any) -> bool:
-        return value in self.items[self.first :]
+        return value in self.items[len(self.items) - self.size :]
 
     def _place(self, index: int) -> int:
         """Return where an element stands in the list."""
         if index < 0:
-            index += len(self.items) - self.first
-        if index < 0 or index >= len(self.items) - self.first:
+            index += self.size
+        if index < 0 or index >= self.size:
             raise IndexError("deque index out of range")
-        return self.first + index
+        return len(self.items) - self.size + index
 
     def __getitem__(self, index: int) -> Any:
         return self.items[self._place(index)]
@@ -49,24 +49,26 @@ class Queue:
 
     def __delitem__(self, index: int) -> None:
         del self.items[self._place(index)]
+        self.size -= 1
 
     def append(self, value: Any) -> None:
         """Append an element; the first one leaves a full deque."""
         self.items.append(value)
-        if self.maxlen is not None and len(self.items) - self.first > self.maxlen:
-            self.first += 1
+        if self.maxlen is None or self.size < self.maxlen:
+            self.size += 1
 
     def appendleft(self, value: Any) -> None:
         """Put an element before the first; the last one leaves a full deque."""
         if self.maxlen == 0:
             return
-        if self.maxlen is not None and len(self.items) - self.first == self.maxlen:
-            self.items.pop()
-        if self.first > 0:
-            self.first -= 1
-            self.items[self.first] = value
+        if self.maxlen is not None and self.size == self.maxlen:
+            self.pop()
+        place = len(self.items) - self.size - 1
+        if place >= 0:
+            self.items[place] = value
         else:
             self.items.insert(0, value)
+        self.size += 1
 
     def extend(self, iterable: Iterable[Any]) -> None:
         """Append some elements."""
@@ -84,34 +86,35 @@ class Queue:
 
     def pop(self) -> Any:
         """Return the last element, and drop it."""
-        if len(self.items) == self.first:
+        if self.size == 0:
             raise IndexError("pop from an empty deque")
+        self.size -= 1
         return self.items.pop()
 
     def popleft(self) -> Any:
         """Return the first element, and drop it."""
-        if len(self.items) == self.first:
+        if self.size == 0:
             raise IndexError("pop from an empty deque")
-        value = self.items[self.first]
-        self.first += 1
+        value = self.items[len(self.items) - self.size]
+        self.size -= 1
         return value
 
     def rotate(self, n: int = 1) -> None:
         """Move n elements from the end to the beginning."""
-        if len(self.items) > self.first:
+        if self.size > 0:
             for _ in range(n):
-                self.appendleft(self.items.pop())
+                self.appendleft(self.pop())
             for _ in range(-n):
                 self.append(self.popleft())
 
     def clear(self) -> None:
         """Drop all elements."""
         self.items.clear()
-        self.first = 0
+        self.size = 0
 
     def copy(self) -> Queue:
         """Return another deque of the elements."""
-        return Queue(self.items[self.first :], self.maxlen)
+        return Queue(self.items[len(self.items) - self.size :], self.maxlen)
 
 
 def is_queue(value: Any) -> bool:
