@@ -209,7 +209,14 @@ _AROUND = {
     "rows": "for i, row in enumerate(np.eye(3)):",
     "turns that a call knows": "i = 0\n    while i < x[2]:\n        i += 1",
 }
-_FAILING = ("s += y[9]", "s += y[1:] @ y", "s += 1 // 0", "s += [1.0][2]", "s += {}[1]", "s += np.linalg.inv(y)[0]")
+_FAILING = (
+    "s += y[9]",
+    "s += y[1:] @ y",
+    "s += 1 // 0",
+    "s += [1.0][2]",
+    "s += {}[1]",
+    "s += np.linalg.inv(y)[0]",
+)
 
 
 @pytest.mark.parametrize("a", [1.0, 0.0])

@@ -257,6 +257,8 @@ def check(
                 waiting.insert(0, TRACED[0])
             continue
         expected = outcome(reference, arguments)
+        if isinstance(expected, Raised) and "ndarray doesn't define __round__" in expected.text:
+            continue  # an array without axes counts as a number in a program
         difference = compare(expected, result, mode, tolerance)
         is_of_operator = isinstance(result, Raised) and result.kind == "of an operator"
         is_other = isinstance(expected, Raised) and isinstance(result, Raised)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.engine.boxes import RUNNING, Box, recording, running
+from wengert.engine.boxes import OBSERVED, RUNNING, Box, recording, running
 from wengert.engine.control.bounded_scan import bounded_scan_primitive
 from wengert.engine.control.scan_primitive import scan_primitive
 from wengert.engine.control.subgraphs import convert_outputs
@@ -72,6 +72,8 @@ MOST_RESTARTED_BYTES = 256
 MOST_KEPT, MOST_KEPT_BYTES = 1 << 16, 1 << 26
 #: How often a body is traced at most.
 _MOST_DRAFTS = 32
+#: Behind so many turns, which may fill a list of a bounded length, a last attempt is made to stage the rest.
+_SETTLED = 128
 _FLAG = TensorType(BOOL, ())
 #: Iterators that end, and whose elements need nothing but themselves.
 _ITERATORS: Any = (
@@ -172,8 +174,13 @@ class _Loop:
         self.entry.is_traced = equations_written() != before
         return self.entry.is_traced
 
-    def try_to_stage(self, stage: Callable[[], None]) -> bool:
-        """Make turns of which Python knows the number a loop of the program; return whether that can be."""
+    def try_to_stage(self, stage: Callable[[], None], may_settle: bool = False) -> bool:
+        """Make turns of which Python knows the number a loop of the program; return whether that can be.
+
+        Args:
+            stage: writes the loop.
+            may_settle: whether another attempt follows behind some turns.
+        """
         held, frozen = len(FLOW.held), FLOW.frozen.names()
         try:
             stage()
@@ -183,8 +190,9 @@ class _Loop:
             if isinstance(problem, GrowthError) and is_held(problem.container):
                 raise
             if FLOW.is_strict:
-                FLOW.spoiled = problem
-                raise
+                FLOW.spoiled = None if may_settle else problem
+                if not may_settle:
+                    raise
             return False
         return True
 
@@ -203,20 +211,21 @@ class _For(_Loop):
 
     def carry_out(self, length: int) -> None:
         """Carry out a known number of turns: as a loop of the program, if a turn depends on what only a run knows."""
-        may_stage, number = RUNNING.traced > 0, 0
+        may_stage, number, attempt = RUNNING.traced > 0, 0, 0
         while number < length:
             going = clear(*self.exits())
             if going is False:
                 return
-            is_long = may_stage and length - number > MOST_UNROLLED and not FLOW.probing
+            is_long = may_stage and number >= attempt and length - number > MOST_UNROLLED and not FLOW.probing
             if (
                 is_long
                 and (number or self.entry.is_traced or self.is_traced(lambda: self.turn(0)))
                 and (number or not self._fills())
             ):
-                if self.try_to_stage(lambda number=number: self.stage(number)):
+                may_settle = FLOW.is_strict and number < _SETTLED and not OBSERVED
+                if self.try_to_stage(lambda number=number: self.stage(number), may_settle):
                     return
-                may_stage = False
+                may_stage, attempt = may_settle, 2 * number + 1
             before = equations_written()
             if isinstance(going, Box):
                 if_(going, lambda number=number: self.turn(number), None, self.state, self.info)
