@@ -181,6 +181,25 @@ def started(iterable: Any) -> Any:
     return iterable if is_queue(iterable) else iterated(iterable)
 
 
+def _with_elements(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that gets the elements of a deque in its place."""
+
+    @functools.wraps(function)
+    def call(*given: Any, **options: Any) -> Any:
+        return function(*map(_elements, given), **options)
+
+    return call
+
+
+def _elements(items: Any) -> Any:
+    """Return the elements of a deque as a list; other objects as they are."""
+    if not is_queue(items):
+        return items
+    rows = rows_of(items)
+    assert rows is not None
+    return items.items[_length(items.items) - rows.length :] if isinstance(rows.length, Box) else [*rows]
+
+
 def _ranged(*given: Any) -> Any:
     if not any(map(is_unknown, given)):
         return range(*given)
@@ -282,10 +301,12 @@ def _reversed(iterable: Any) -> Any:
     return _Once(rows.length, lambda k: rows.element(rows.length - 1 - k), *rows.lists)
 
 
+@_with_elements
 def _least(*values: Any, **options: Any) -> Any:
     return _chosen(min, functools.partial(ordered, operator.lt), values, options)
 
 
+@_with_elements
 def _greatest(*values: Any, **options: Any) -> Any:
     return _chosen(max, functools.partial(ordered, operator.gt), values, options)
 
@@ -349,6 +370,7 @@ def _extremum(users: Any, is_better: Callable[[Any, Any], Any], items: Grown, de
     return _folded(items, lambda best, new: where(is_better(new, best), new, best), first, 1)
 
 
+@_with_elements
 def _sum(items: Any, *start: Any, **options: Any) -> Any:
     if type(items) is Grown and not options and items.room:
         kind = items.kind
@@ -407,6 +429,7 @@ def _pythons(found: Any) -> Any:
     return python_number(found, bool) if isinstance(found, Box) else found
 
 
+@_with_elements
 def _any(items: Any) -> Any:
     if type(items) is Grown and not items.kind.shape:
         return _any_of(items, lambda array: not_equal(array, 0))
@@ -423,6 +446,7 @@ def _any_of(items: Grown, test: Callable[[Any], Any]) -> Any:
     return _pythons(np.any(logical_and(test(items.array), items.present()))) if items.room else False
 
 
+@_with_elements
 def _copied(*given: Any) -> Any:
     if len(given) == 1 and type(given[0]) in (Grown, Columns, Row):
         return given[0].copy()
@@ -430,12 +454,14 @@ def _copied(*given: Any) -> Any:
     return made
 
 
+@_with_elements
 def _sorted(items: Any, **options: Any) -> Any:
     if type(items) in (Grown, Columns):
         return arranged(items, **options)
     return arranged(items.elements() if type(items) is Row else [*items], **options)
 
 
+@_with_elements
 def _all(items: Any) -> Any:
     if type(items) is Grown and not items.kind.shape:
         return opposite(_any_of(items, lambda array: equal(array, 0)))

@@ -72,8 +72,8 @@ MOST_RESTARTED_BYTES = 256
 MOST_KEPT, MOST_KEPT_BYTES = 1 << 16, 1 << 26
 #: How often a body is traced at most.
 _MOST_DRAFTS = 32
-#: Behind so many turns, which may fill a list of a bounded length, a last attempt is made to stage the rest.
-_SETTLED = 128
+#: Behind so many turns, which may fill a list of a bounded length, a last attempt is made to stage the rest; in blocks.
+_SETTLED = 128, 8
 _FLAG = TensorType(BOOL, ())
 #: Iterators that end, and whose elements need nothing but themselves.
 _ITERATORS: Any = (
@@ -222,7 +222,7 @@ class _For(_Loop):
                 and (number or self.entry.is_traced or self.is_traced(lambda: self.turn(0)))
                 and (number or not self._fills())
             ):
-                may_settle = FLOW.is_strict and number < _SETTLED and not OBSERVED
+                may_settle = FLOW.is_strict and number < _SETTLED[bool(OBSERVED)]
                 if self.try_to_stage(lambda number=number: self.stage(number), may_settle):
                     return
                 may_stage, attempt = may_settle, 2 * number + 1

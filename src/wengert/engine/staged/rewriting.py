@@ -34,6 +34,7 @@ BUILTIN_NAMES = {
     "zip",
     "enumerate",
     "reversed",
+    "iter",
     "min",
     "max",
     "int",

@@ -28,7 +28,7 @@ class Queue:
         return self.size
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(self.items[len(self.items) - self.size :])
+        return iter([self[k] for k in range(self.size)])
 
     def __contains__(self, value: Any) -> bool:
         return value in self.items[len(self.items) - self.size :]
