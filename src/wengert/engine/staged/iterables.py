@@ -197,7 +197,9 @@ def _elements(items: Any) -> Any:
         return items
     rows = rows_of(items)
     assert rows is not None
-    return items.items[_length(items.items) - rows.length :] if isinstance(rows.length, Box) else [*rows]
+    if not isinstance(rows.length, Box):
+        return [*rows]
+    return element(items.items, slice(_length(items.items) - rows.length, None))
 
 
 def _ranged(*given: Any) -> Any:
