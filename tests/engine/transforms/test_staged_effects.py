@@ -323,3 +323,21 @@ def test_an_example_catches_its_own_error() -> None:
     np.testing.assert_array_equal(wg.vmap(inverse_or_zero)(matrices), [0.5 * np.eye(2), np.zeros((2, 2))])
     with pytest.raises(IndexError, match="out of bounds"):
         wg.vmap(lambda x, n: x[n])(xs, ns)
+
+
+def refusing(x):
+    if x[0] > 0:
+        raise ValueError("positive")
+    return x
+
+
+_EMPTY = {"an empty array": lambda x: refusing(x)[:0], "two": lambda x: (refusing(x)[:0], np.zeros((0, 3)))}
+
+
+@pytest.mark.parametrize("program", [*_EMPTY.values()], ids=[*_EMPTY])
+def test_a_program_whose_results_have_no_elements_loses_no_exception(program: Callable[..., Any]) -> None:
+    with pytest.raises(wg.errors.StagingError, match="returns no number"):
+        wg.jit(program)(X)
+    with pytest.raises(ValueError, match="positive"):
+        wg.jit(lambda x: (program(x), x))(np.abs(X))
+    assert wg.jit(wg.vmap(lambda x: refusing(x)[0]))(np.zeros((0, 2))).shape == (0,)

@@ -215,6 +215,7 @@ class GraphTrace(Trace):
         for finish in FINISHING:
             finish(self)
         checks = [*self.checks, *(self.take_unread(outputs) if len(outputs) else ())]
+        checks = [check for check in checks if check[0] is not True]
         atoms = tuple(map(self.atom, self._checked(outputs, checks) if checks else outputs))
         captured = tuple(self._lifted[id(value.state)][1] for value in self.captured)
         return Graph((*captured, *self.inputs), tuple(self.constants), tuple(self._kept(atoms)), atoms)
@@ -224,12 +225,13 @@ class GraphTrace(Trace):
 
         In a part of a program, such as the body of a loop, each output does, because the program may drop any.
         """
-        if not outputs:
-            requirement = "a function that may raise an exception as only a run knows returns nothing"
-            hint = "return a number: a program raises an exception together with its results"
+        sizes = [size(shape_of(output)) for output in outputs]
+        if not any(sizes):
+            requirement = "a function that may raise an exception as only a run knows returns no number"
+            hint = "return one: a program raises an exception together with its results"
             raise StagingError(message("raise", requirement, checks[0][1], hint))
         found = [*outputs]
-        smallest = min(range(len(outputs)), key=lambda n: size(shape_of(outputs[n])))
+        smallest = min((n for n in range(len(outputs)) if sizes[n]), key=sizes.__getitem__)
         for position in range(len(outputs)) if RUNNING.traced > 1 else [smallest]:
             for holds, text in checks:
                 found[position] = require_valid(found[position], holds, operation="raise", requirement=text)
@@ -274,8 +276,10 @@ class GraphTrace(Trace):
 
 def all_hold(holds: Any) -> Any:
     """Return one truth value: whether all hold."""
-    axes = tuple(range(len(shape_of(holds))))
-    return reduce_all(holds, axes=axes) if axes else holds
+    shape = shape_of(holds)
+    if 0 in shape:
+        return True
+    return reduce_all(holds, axes=tuple(range(len(shape)))) if shape else holds
 
 
 def _is_same(constant: Any, value: Any) -> bool:
