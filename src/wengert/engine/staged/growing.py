@@ -120,6 +120,24 @@ def _check_passed(container: Any) -> None:
         raise keeps_length()
 
 
+def columns_with(
+    container: Any, kind: TensorType, functions: Sequence[FunctionType]
+) -> list[tuple[Any, Any]]:
+    """Return a list that grows and the others of a list of tuples, which grow with it, and the types of their elements.
+
+    Args:
+        container: the list, or what stands for it.
+        kind: the type of its elements.
+        functions: what reaches it.
+    """
+    for item in visited(functions):
+        if type(item) is Columns and any(one is container for one in item.lists):
+            kinds = [one.kind if type(one) is Grown else kind_of(one) for one in item.lists]
+            if None not in kinds and len(set(map(type, item.lists))) == 1:
+                return [*zip(item.lists, kinds, strict=True)]
+    return [(container, kind)]
+
+
 def is_of_block(problem: GrowthError) -> bool:
     """Return whether something may stand for a list that a block makes longer: no block around has met it before."""
     is_list = isinstance(problem.container, LIST)

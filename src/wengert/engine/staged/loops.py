@@ -26,7 +26,7 @@ from wengert.engine.staged.carried import freeze_made, link_seen, link_shared, n
 from wengert.engine.staged.contents import Content, Sharing, content_at
 from wengert.engine.staged.counted import COUNTER, Turn, interval
 from wengert.engine.staged.exchanged import give_up, refusal
-from wengert.engine.staged.growing import GrowingList, Split, is_held, is_of_block
+from wengert.engine.staged.growing import GrowingList, Split, columns_with, is_held, is_of_block
 from wengert.engine.staged.grown import Grown
 from wengert.engine.staged.iterables import Rows, check_rest, rows_of, started
 from wengert.engine.staged.known_turns import turns_of
@@ -399,8 +399,8 @@ class _Staging:
         elif problem.kind is None:
             self.split.append(Split(problem, self.loop.functions))
         else:
-            made = GrowingList(container, problem.kind, self.most, self._ends_early(), problem.change)
-            self.growing.append(made)
+            for one, kind in columns_with(container, problem.kind, self.loop.functions):
+                self.growing.append(GrowingList(one, kind, self.most, self._ends_early(), problem.change))
         self.is_relaxed = True
         self._begin()
 
