@@ -122,8 +122,8 @@ class Tally:
     """The results so far."""
 
     programs: int = 0
-    late: int = 0
-    """How many did not end in their time."""
+    late: list[int] = field(default_factory=list[int])
+    """The seeds of those that did not end in their time."""
     modes: Counter[str] = field(default_factory=Counter[str])
     refusals: Counter[str] = field(default_factory=Counter[str])
     different: list[str] = field(default_factory=list[str])
@@ -131,7 +131,7 @@ class Tally:
     def add(self, report: dict[str, Any]) -> None:
         """Count the report of a program."""
         self.programs += 1
-        self.late += report.get("is_late", False)
+        self.late += [report["seed"]] * report.get("is_late", False)
         self.modes.update(report.get("modes", []))
         self.refusals.update(map(reason, report.get("refusals", [])))
         self.different += [f"seed {report['seed']}: {says[:300]}" for says in report["says"]]
@@ -140,9 +140,8 @@ class Tally:
         """Return the results as a text."""
         lines = [f"{count:6d}  {mode}" for mode, count in self.modes.items()]
         lines += ["refused:", *(f"{count:6d}  {text}" for text, count in self.refusals.most_common(60))]
-        end = (
-            f"{self.programs} programs, {self.late} of them not to the end, {len(self.different)} differences"
-        )
+        seeds = f" ({', '.join(map(str, self.late))})" if self.late else ""
+        end = f"{self.programs} programs, {len(self.late)} of them not to the end{seeds}, {len(self.different)} differences"
         return "\n".join([*lines, *self.different, end])
 
 
