@@ -141,8 +141,8 @@ class Tally:
         lines = [f"{count:6d}  {mode}" for mode, count in self.modes.items()]
         lines += ["refused:", *(f"{count:6d}  {text}" for text, count in self.refusals.most_common(60))]
         seeds = f" ({', '.join(map(str, self.late))})" if self.late else ""
-        end = f"{self.programs} programs, {len(self.late)} of them not to the end{seeds}, {len(self.different)} differences"
-        return "\n".join([*lines, *self.different, end])
+        end = f"{len(self.late)} of them not to the end{seeds}, {len(self.different)} differences"
+        return "\n".join([*lines, *self.different, f"{self.programs} programs, {end}"])
 
 
 def reason(text: str) -> str:
