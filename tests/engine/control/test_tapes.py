@@ -10,14 +10,14 @@ import pytest
 import wengert as wg
 from tests.engine.transforms.random_control import arguments, written
 from wengert.engine.control import tapes
-from wengert.engine.staged import loops
+from wengert.engine.staged import loop_staging
 from wengert.errors import LimitError
 
 
 @pytest.fixture(autouse=True)
 def always(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have all such loops keep tapes, and short ones."""
-    monkeypatch.setattr(loops, "MOST_RESTARTED_BYTES", 0)
+    monkeypatch.setattr(loop_staging, "MOST_RESTARTED_BYTES", 0)
     monkeypatch.setattr(tapes, "BYTES", 1 << 17)
 
 

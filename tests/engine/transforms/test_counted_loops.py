@@ -10,7 +10,7 @@ import pytest
 
 import wengert as wg
 from wengert.engine.ir.graph import Graph
-from wengert.engine.staged import loops, numbers
+from wengert.engine.staged import loop_staging, numbers
 from wengert.engine.staged.counted import Turn, interval, is_counted
 from wengert.engine.transforms import turns
 from wengert.engine.transforms.staging import equations_written
@@ -152,7 +152,7 @@ def test_loops_that_are_staged_for_their_values_have_bounds_too() -> None:
 
 
 def test_states_that_are_too_large_are_recomputed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loops, "MOST_KEPT_BYTES", 1000)
+    monkeypatch.setattr(loop_staging, "MOST_KEPT_BYTES", 1000)
 
     def program(x: Any) -> Any:
         if x[0] > 0:

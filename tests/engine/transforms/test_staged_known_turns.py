@@ -179,3 +179,40 @@ def test_a_handler_of_the_program_gets_the_exception_of_a_turn(known: bool) -> N
     function, x = by_rows if known else by_counter, np.linspace(-0.2, 0.8, 9)
     assert wg.jit(function)(x) == function(x)
     np.testing.assert_array_equal(wg.jit(wg.grad(function))(x), wg.grad(function)(x))
+
+
+def warming_up(x):
+    m, n = 0.0, 0
+    for v in x:
+        n += 1  # noqa: SIM113
+        m = m + (v - m) / n if n <= 10 else 0.9 * m + 0.1 * v
+    return m
+
+
+def every_third(x):
+    s, left = 0.0, 1
+    for v in x:
+        if left % 3 == 1:
+            s += v * v
+        else:
+            s -= 0.5 * v
+        left += 2
+    return s
+
+
+def down_to_zero(x):
+    s, waiting = 0.0, 40
+    for v in x:
+        waiting -= 1
+        if waiting < 0:
+            s = 0.5 * s + v
+    return s
+
+
+@pytest.mark.parametrize("program", [warming_up, every_third, down_to_zero])
+def test_branches_on_a_counter_of_the_programs_own_leave_a_loop(program: Any) -> None:
+    x = np.random.default_rng(0).random(4000)
+    short, long = (str(wg.trace(program)(x[:length])).count("\n") for length in (2000, 4000))
+    assert short == long
+    np.testing.assert_allclose(wg.jit(program)(x), program(x), rtol=1e-12)
+    np.testing.assert_allclose(wg.jit(wg.grad(program))(x), wg.grad(program)(x), rtol=1e-10)

@@ -176,6 +176,21 @@ def turns_of(
         return None
 
 
+def steps_of(body: Graph, captured: Sequence[Any], initial: Sequence[Any]) -> dict[int, int]:
+    """Return what each turn of a loop adds to integers of the carry, by their numbers.
+
+    Args:
+        body: the graph of a turn.
+        captured: the values of its first inputs.
+        initial: the carry before the loop, the further inputs.
+    """
+    carry, parts = _known_in_each_turn(body, captured, initial)
+    try:
+        return _steps(parts, carry, _moved(parts, carry))
+    except (_UnknownError, ArithmeticError):
+        return {}
+
+
 def _known_in_each_turn(
     body: Graph, captured: Sequence[Any], initial: Sequence[Any]
 ) -> tuple[dict[int, Any], dict[int, _Part]]:
@@ -194,13 +209,7 @@ def _known_in_each_turn(
 
 
 def _turns_of(test: _Part, parts: Mapping[int, _Part], carry: dict[int, Any]) -> Turns:
-    def after(carry: Mapping[int, Any]) -> dict[int, Any]:
-        return {number: part(carry)[0] for number, part in parts.items()}
-
-    moved = after(carry)
-    steps = {
-        k: moved[k] - carry[k] for k, part in parts.items() if type(carry[k]) is int and _is_even(part, k)
-    }
+    steps = _steps(parts, carry, _moved(parts, carry))
     if steps.keys() >= set(test.carried.values()) and _is_monotone(test):
         count = _first(lambda n: not test({k: carry[k] + n * step for k, step in steps.items()})[0])
         if len(steps) == len(parts) or count > MOST_TURNS:
@@ -208,8 +217,19 @@ def _turns_of(test: _Part, parts: Mapping[int, _Part], carry: dict[int, Any]) ->
     for count in range(MOST_TURNS):
         if not test(carry)[0]:
             return Turns(count, steps, {k: value for k, value in carry.items() if k not in steps})
-        carry = after(carry)
+        carry = _moved(parts, carry)
     raise _UnknownError
+
+
+def _moved(parts: Mapping[int, _Part], carry: Mapping[int, Any]) -> dict[int, Any]:
+    """Return the carry after a turn."""
+    return {number: part(carry)[0] for number, part in parts.items()}
+
+
+def _steps(parts: Mapping[int, _Part], carry: Mapping[int, Any], moved: Mapping[int, Any]) -> dict[int, int]:
+    """Return what a turn adds to the integers to which each turn adds the same."""
+    even = [k for k, part in parts.items() if type(carry[k]) is int and _is_even(part, k)]
+    return {k: moved[k] - carry[k] for k in even}
 
 
 def _is_even(part: _Part, number: int) -> bool:
