@@ -173,7 +173,8 @@ def pendulum(t: Any, y: Any, p: Any, friction: Any) -> Any:
 
 
 @solver(
-    integrate.solve_ivp, methods=("RK23", "RK45", "DOP853", "Tsit5", "Rodas5P", "Radau", "RK4", "leapfrog")
+    integrate.solve_ivp,
+    methods=("RK23", "RK45", "DOP853", "Tsit5", "Rodas5P", "Radau", "BDF", "RK4", "leapfrog"),
 )
 def solve_ivp(method: str, p: Any) -> Any:
     settings: Any = {"steps": 40} if method in ("RK4", "leapfrog") else {"rtol": 1e-5, "atol": 1e-7}

@@ -91,7 +91,7 @@ CASES: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"y0": None}, DtypeError, "y0 must be numbers; got None"),
     ({"y0": [[1], [1, 2]]}, DtypeError, "y0 must be numbers"),
     ({"method": "Euler"}, ArgumentError, "one of RK23, RK45.*; got 'Euler'"),
-    ({"method": "BDF"}, ArgumentError, "got 'BDF'; for stiff problems use \"Rodas5P\""),
+    ({"method": "LSODA"}, ArgumentError, "got 'LSODA'; for stiff problems use \"Rodas5P\""),
     ({"method": ["RK45"]}, ArgumentError, "the method must be one of"),
     ({"method": "RK4"}, ArgumentError, "steps=N"),
     ({"method": "RK4", "steps": 1.5}, DtypeError, "steps must be an integer above 0; got 1.5"),

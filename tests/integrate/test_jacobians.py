@@ -137,7 +137,7 @@ def test_a_matrix_on_a_larger_pattern() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", ["Radau", "Rodas5P"])
+@pytest.mark.parametrize("method", ["Radau", "BDF", "Rodas5P"])
 @pytest.mark.parametrize("form", [sparse.csr_array, np.array])
 def test_constant_jacobians_have_the_slopes_of_derived_ones(method: str, form: Any) -> None:
     matrix = np.array([[0.0, 1.0, 0.0], [-1.0, -20.0, 5.0], [0.0, 2.0, 0.0]])
@@ -172,7 +172,7 @@ def test_complex_functions_that_are_not_holomorphic() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", ["Radau", "Rodas5P"])
+@pytest.mark.parametrize("method", ["Radau", "BDF", "Rodas5P"])
 def test_which_complex_functions_are_holomorphic(method: str) -> None:
     smooth = lambda t, y: 1j * y[::-1] * y + np.exp(y)  # noqa: E731
     assert np.isfinite(reached(smooth, COMPLEX_START, method)).all()

@@ -13,7 +13,7 @@ from wengert.engine.core.errors import ArgumentError, DtypeError, LimitError, Sh
 from wengert.integrate import odeint, solve_ivp
 from wengert.integrate.masses import mass_of
 
-METHODS = ["Radau", "Rodas5P"]
+METHODS = ["Radau", "BDF", "Rodas5P"]
 
 
 def solved(fun: Any, span: Any, y0: Any, method: str, times: Any, **given: Any) -> Any:
@@ -32,7 +32,7 @@ def test_a_regular_matrix(method: str) -> None:
     mine = solved(fun, (0, 0.5), start, method, times, mass=mass, rtol=1e-6)
     plain = lambda t, y: np.linalg.solve(mass, fun(t, y))  # noqa: E731
     expected = solved(plain, (0, 0.5), start, "DOP853", times, rtol=1e-10)
-    np.testing.assert_allclose(mine.y, expected.y, rtol=1e-5)
+    np.testing.assert_allclose(mine.y, expected.y, rtol=2e-5)
 
 
 def robertson(t: Any, y: Any) -> Any:
@@ -113,7 +113,7 @@ def test_the_transistor_amplifier(method: str) -> None:
         0.4770927631616772e1,
         0.1236995868091548e1,
     ]
-    np.testing.assert_allclose(end(start), expected, rtol=1e-8)
+    np.testing.assert_allclose(end(start), expected, rtol=1e-8, atol=1e-9)
 
 
 # -- drawn systems ---------------------------------------------------------------------------------------

@@ -1,7 +1,8 @@
-"""Radau IIA: its polynomials and stability function, SciPy's method, derivatives, and sparse equations."""
+"""Radau IIA: its polynomials and stability function, SciPy's method; derivatives and sparse equations of BDF, too."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +13,7 @@ import wengert as wg
 from wengert.integrate import jacobians, solve_ivp
 
 integrate: Any = pytest.importorskip("scipy.integrate")
+ITERATING = ["Radau", "BDF"]
 ONE_STEP: dict[str, Any] = {"rtol": 1e9, "atol": 1e9, "max_steps": 3}
 
 
@@ -94,28 +96,31 @@ def test_a_stiff_oscillator_is_scipys() -> None:
 # -- derivatives -----------------------------------------------------------------------------------------
 
 
-def solved(rate: Any, y0: Any, stop: Any, rtol: float = 1e-4, **given: Any) -> Any:
+def solved(method: str, rate: Any, y0: Any, stop: Any, rtol: float = 1e-4, **given: Any) -> Any:
     times = np.stack([0.3 * stop, 1.0 * stop])
     settings: dict[str, Any] = {"rtol": rtol, "atol": rtol * 1e-2, "max_steps": 200, **given}
-    return solve_ivp(stiff, (0.0, stop), y0, "Radau", times, args=(rate,), **settings).y
+    return solve_ivp(stiff, (0.0, stop), y0, method, times, args=(rate,), **settings).y
 
 
-def test_both_modes_are_adjoint() -> None:
+@pytest.mark.parametrize("method", ITERATING)
+def test_both_modes_are_adjoint(method: str) -> None:
+    end = functools.partial(solved, method)
     point, directions = (1e3, START, 0.002), (30.0, np.cos(START * 9), 0.001)
-    _, pushed = wg.jvp(solved, point, directions)
+    _, pushed = wg.jvp(end, point, directions)
     weights = np.sin(np.arange(8.0)).reshape(4, 2)
-    pulled = wg.vjp(solved, *point)[1](weights)
+    pulled = wg.vjp(end, *point)[1](weights)
     products = [np.sum(one * two) for one, two in zip(pulled, directions, strict=True)]
     assert np.sum(products) == pytest.approx(np.sum(weights * pushed), rel=1e-10)
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("method", ITERATING)
 @pytest.mark.parametrize("rate", [3.0, 1e3, 1e6])
-def test_derivatives_are_differences(rate: float) -> None:
+def test_derivatives_are_differences(rate: float, method: str) -> None:
     """With respect to a parameter, the start and the end, compiled, at a tight tolerance; and second ones."""
 
     def end(*point: Any) -> Any:
-        return solved(*point, rtol=1e-11, max_steps=5000)
+        return solved(method, *point, rtol=1e-11, max_steps=9000)
 
     tight, jacobian = wg.jit(end), wg.jit(wg.jacrev(end, argnums=(0, 1, 2)))
     point = rate, START, 0.5
@@ -132,7 +137,7 @@ def test_derivatives_are_differences(rate: float) -> None:
             difference = (-values[0] + 8 * values[1] - 8 * values[2] + values[3]) / (12 * np.max(step))
             mine = found[place][..., component] if place == 1 else found[place]
             np.testing.assert_allclose(mine, difference, rtol=1e-6, atol=1e-7 / (rate if place == 0 else 1.0))
-    loss = lambda rate: np.sum(solved(rate, START, 0.5, 1e-9, max_steps=1000) ** 2)  # noqa: E731
+    loss = lambda rate: np.sum(solved(method, rate, START, 0.5, 1e-9, max_steps=4000) ** 2)  # noqa: E731
     slope, curvature = wg.jit(wg.grad(loss)), wg.jit(wg.hessian(loss))(rate)
     step = 1e-3 * rate
     difference = (slope(rate + step) - slope(rate - step)) / (2 * step)
@@ -140,8 +145,9 @@ def test_derivatives_are_differences(rate: float) -> None:
 
 
 @pytest.mark.slow
-def test_compiled_and_of_many_examples() -> None:
-    slope = wg.grad(lambda rate, y0: np.sum(solved(rate, y0, 0.05) ** 2), argnums=(0, 1))
+@pytest.mark.parametrize("method", ITERATING)
+def test_compiled_and_of_many_examples(method: str) -> None:
+    slope = wg.grad(lambda rate, y0: np.sum(solved(method, rate, y0, 0.05) ** 2), argnums=(0, 1))
     rates, starts = np.array([10.0, 1e4, 1e2]), np.stack([START, 2 * START, -START])
     each = [slope(rate, start) for rate, start in zip(rates, starts, strict=True)]
     for run in (wg.vmap(slope), wg.jit(wg.vmap(slope))):
@@ -151,9 +157,10 @@ def test_compiled_and_of_many_examples() -> None:
 
 
 @pytest.mark.slow
-def test_the_continuous_adjoint() -> None:
+@pytest.mark.parametrize("method", ITERATING)
+def test_the_continuous_adjoint(method: str) -> None:
     def final(rate: Any, adjoint: str) -> Any:
-        return np.sum(solved(rate, START, 0.5, 1e-6, adjoint=adjoint, max_steps=1000)[:, 1] ** 2)
+        return np.sum(solved(method, rate, START, 0.5, 1e-6, adjoint=adjoint, max_steps=1000)[:, 1] ** 2)
 
     slopes = [
         wg.jit(wg.grad(lambda rate, name=name: final(rate, name)))(100.0)
@@ -162,11 +169,12 @@ def test_the_continuous_adjoint() -> None:
     assert slopes[1] == pytest.approx(slopes[0], rel=1e-4)
 
 
-def test_a_function_that_asks_for_values_loses_no_derivative() -> None:
+@pytest.mark.parametrize("method", ITERATING)
+def test_a_function_that_asks_for_values_loses_no_derivative(method: str) -> None:
     def asking(t: Any, y: Any, rate: Any) -> Any:
         return -rate * y if float(y[0]) > 0 else y
 
-    end = lambda rate: solve_ivp(asking, (0, 0.1), [1.0], "Radau", [0.1], args=(rate,)).y[0, 0]  # noqa: E731
+    end = lambda rate: solve_ivp(asking, (0, 0.1), [1.0], method, [0.1], args=(rate,), rtol=1e-6).y[0, 0]  # noqa: E731
     assert wg.grad(end)(2.0) == pytest.approx(-0.1 * np.exp(-0.2), rel=1e-3)
 
 
@@ -185,8 +193,9 @@ def far(t: Any, y: Any, rate: Any = 1.0) -> Any:
     return heat(t, y, rate) + 0.1 * y[SHUFFLED] * y[np.roll(SHUFFLED, 7)]
 
 
+@pytest.mark.parametrize("method", ITERATING)
 @pytest.mark.parametrize("fun", [heat, far])
-def test_sparse_equations_are_the_dense_ones(fun: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sparse_equations_are_the_dense_ones(fun: Any, method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of steps and of derivatives, within a band and with SuperLU."""
     pytest.importorskip("scipy.sparse")
     monkeypatch.setattr(jacobians, "_WIDEST_BAND", 12)
@@ -194,7 +203,7 @@ def test_sparse_equations_are_the_dense_ones(fun: Any, monkeypatch: pytest.Monke
     start = np.sin(np.linspace(0.1, 3, COUNT))
 
     def final(rate: Any, **given: Any) -> Any:
-        return solve_ivp(fun, (0, 0.003), start, "Radau", [0.003], args=(rate,), **given).y[:, 0]
+        return solve_ivp(fun, (0, 0.003), start, method, [0.003], args=(rate,), **given).y[:, 0]
 
     dense = {"jac": lambda t, y, rate: wg.jacfwd(fun, 1)(t, y, rate)}
     np.testing.assert_allclose(final(1.0), final(1.0, **dense), rtol=1e-9, atol=1e-12)

@@ -28,11 +28,11 @@ def decay(k: Any) -> Any:
     return np.sum(found.y[:, -1] + found.t[-1])
 
 
-def stiff(k: Any) -> Any:
+def stiff(k: Any, method: str = "BDF") -> Any:
     def rate(t: Any, y: Any) -> Any:
         return np.array([-50.0 * k * (y[0] - y[1]), -y[1]])
 
-    options = {"method": "BDF", "t_eval": [1.0], "rtol": 1e-9, "atol": 1e-11}
+    options = {"method": method, "t_eval": [1.0], "rtol": 1e-9, "atol": 1e-11}
     return integrate.solve_ivp(rate, (0.0, 1.0), [2.0, 1.0], **options).y[0, -1]
 
 
@@ -86,6 +86,13 @@ def test_values_and_derivatives(program: Callable[[Any], Any]) -> None:
     np.testing.assert_allclose(
         wg.vmap(program)(np.array([k, 2 * k])), [program(k), program(2 * k)], rtol=1e-6
     )
+
+
+@pytest.mark.parametrize("method", ["RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA"])
+def test_every_method_of_scipys(method: str) -> None:
+    value, slope = wg.value_and_grad(stiff)(0.7, method)
+    assert value == pytest.approx(stiff(0.7, method), rel=1e-6)
+    assert slope == pytest.approx((stiff(0.7 + 1e-3) - stiff(0.7 - 1e-3)) / 2e-3, rel=1e-4)
 
 
 def test_functions_that_are_not_followed_are_scipys() -> None:

@@ -73,7 +73,7 @@ def joined(y: Any) -> Any:
 # -- bit for bit -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("method", ["RK45", "DOP853", "Rodas5P", "Radau", "RK4"])
+@pytest.mark.parametrize("method", ["RK45", "DOP853", "Rodas5P", "Radau", "BDF", "RK4"])
 @pytest.mark.parametrize(
     "name", ["dict", *(pytest.param(n, marks=pytest.mark.slow) for n in ("tuple", "list", "nested"))]
 )
@@ -105,7 +105,7 @@ def test_arrays_of_any_shape(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", ["RK45", "Radau"])
+@pytest.mark.parametrize("method", ["RK45", "Radau", "BDF"])
 @pytest.mark.parametrize("run", [lambda f: f, wg.jit], ids=["eager", "compiled"])
 def test_derivatives_are_those_of_the_vector(run: Any, method: str) -> None:
     def loss(name: str) -> Any:

@@ -27,17 +27,18 @@ from wengert.engine.transforms.reverse_mode import vjp
 from wengert.engine.transforms.staging import evaluate, stage
 from wengert.integrate.problem import OPERATION, Problem, Tolerances, direction_of
 from wengert.integrate.solution import DenseOutput, Rows
+from wengert.integrate.steps import Work
 
 Integrate = Callable[..., tuple[Rows, Any]]
-"""``(rhs, span, y, tolerances, interpolates) -> (rows, last state)``: take the steps of a problem."""
+"""``(rhs, span, y, tolerances, interpolates) -> (rows, state of the loop at the end)``: take the steps of a problem."""
 _FLOOR = 1e-3
 """The absolute tolerance of the adjoint, whose largest jump is 1, relative to its relative one."""
 
 
 def states_by_adjoint(
     problem: Problem, times: Any, tolerances: Tolerances, integrate: Integrate
-) -> tuple[Any, Any]:
-    """Return the states at times, whose derivatives come from the adjoint equation, and the number of steps."""
+) -> tuple[Any, Any, Work]:
+    """Return the states at times, whose derivatives come from the adjoint equation, the steps, and their work."""
     if dtype_of(problem.y).kind == "c":
         hint = "solve for the real and the imaginary part, or leave adjoint out"
         raise UnsupportedError(message(OPERATION, "the continuous adjoint needs a real state", hint=hint))
@@ -48,19 +49,16 @@ def states_by_adjoint(
         return lambda t, y: evaluate(graph, *constants, t, y)[0]
 
     def forward(y: Any, start: Any, stop: Any, times: Any, *constants: Any) -> Any:
-        rows, _ = integrate(rhs_of(constants), (start, stop), y, tolerances, True)
+        rows, last = integrate(rhs_of(constants), (start, stop), y, tolerances, True)
         slope, direction = rhs_of(constants)(start, y), direction_of(start, stop)
         states = DenseOutput(start, y, slope, direction, rows)(times)
-        return (states, rows.turns), (rows, states, y, start, slope, direction, times, constants)
+        results = states, rows.turns, *last["work"]
+        return results, (rows, states, y, start, slope, direction, times, constants)
 
     def backward(residuals: Any, cotangents: Any) -> Any:
         rows, states, y, start, slope, direction, times, constants = residuals
-        adjoint = _Adjoint(
-            rhs_of,
-            constants,
-            DenseOutput(start, y, slope, direction, Rows(*rows)),
-            shape_of(y)[0],
-        )
+        path = DenseOutput(start, y, slope, direction, Rows(*rows))
+        adjoint = _Adjoint(rhs_of, constants, path, shape_of(y)[0])
         share = cotangents[0]
         scale = np.max(np.abs(share)) if size_of(shape_of(share)) else 0.0
         scale = where(scale == 0, 1.0, scale)
@@ -68,13 +66,7 @@ def states_by_adjoint(
         rhs = rhs_of(constants)
         slopes = scan(lambda _, row: (None, rhs(*row)), None, (times, states.T))[1]
         of_times = np.sum(share * slopes.T, axis=0)
-        return (
-            scale * first,
-            -scale * (first @ slope),
-            None,
-            of_times,
-            *adjoint.spread(moved, scale),
-        )
+        return scale * first, -scale * (first @ slope), None, of_times, *adjoint.spread(moved, scale)
 
     def value(*values: Any) -> Any:
         return forward(*values)[0]
@@ -82,7 +74,8 @@ def states_by_adjoint(
     value.__name__ = "solve_ivp with the continuous adjoint"  # for errors: forward mode has no rule
     solution = custom_vjp(value)
     solution.defvjp(forward, backward)
-    return solution(problem.y, problem.start, problem.stop, times, *captured)
+    states, turns, *work = solution(problem.y, problem.start, problem.stop, times, *captured)
+    return states, turns, Work(*work)
 
 
 class _Adjoint(NamedTuple):
@@ -132,7 +125,7 @@ class _Adjoint(NamedTuple):
         def segment(z: Any, row: Any) -> tuple[Any, None]:
             jump, late, early = row
             _, last = integrate(self.rhs, (late, early), z + jump, bounds, False)
-            return last, None
+            return last["y"], None
 
         earlier = np.concatenate([np.reshape(start, (1,)), times])[:-1]
         z, _ = scan(segment, np.zeros(whole), (jumps[::-1], times[::-1], earlier[::-1]))

@@ -14,7 +14,7 @@ from wengert.engine.core.shapes import shape_of
 from wengert.engine.ops.comparison import where
 from wengert.integrate.problem import OPERATION, Problem, Tolerances
 from wengert.integrate.solution import Rows
-from wengert.integrate.steps import Method
+from wengert.integrate.steps import Method, Work
 
 
 class ControlledSteps:
@@ -41,8 +41,8 @@ class ControlledSteps:
         state = {
             "t": problem.start,
             "y": problem.y,
-            "memory": self.method.remember(problem.y, problem.value),
-            "calls": np.int64(0),
+            "memory": self.method.remember(problem),
+            "work": Work(*map(np.int64, self.method.begun)),
             "size": stop_gradient(size),
             "is_rejected": np.False_,
             "is_small": np.False_,
@@ -81,7 +81,8 @@ class ControlledSteps:
         taken: dict[str, Any] = {"t": end, "y": tried.y, "memory": memory}
         chosen = functools.partial(where, is_accepted)
         following: dict[str, Any] = {name: tree.map_tree(chosen, x, state[name]) for name, x in taken.items()}
-        following["calls"] = state["calls"] + tried.calls if self.method.iterates else state["calls"]
+        more = zip(state["work"], tried.work, strict=True)
+        following["work"] = Work(*(a + b for a, b in more)) if self.method.iterates else state["work"]
         following["size"] = size * factor
         following["is_rejected"], following["is_small"] = np.logical_not(is_accepted), is_small
         crossed = self._watch(state, following, is_accepted)

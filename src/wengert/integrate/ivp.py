@@ -27,6 +27,7 @@ from wengert.engine.transforms.callbacks import with_callbacks
 from wengert.engine.transforms.staging import evaluate, stage
 from wengert.integrate.adjoint import states_by_adjoint
 from wengert.integrate.arguments import arguments_of, count_of
+from wengert.integrate.bdf import BDF
 from wengert.integrate.controlled_steps import ControlledSteps
 from wengert.integrate.events import Found, find
 from wengert.integrate.jacobians import equations_of, holomorphic
@@ -55,11 +56,10 @@ METHODS: dict[str, Method] = {
     "DOP853": runge_kutta(DOP853),
     "Rodas5P": rosenbrock(RODAS5P),
     "Radau": RADAU,
+    "BDF": BDF,
     "RK4": runge_kutta(RK4),
     "leapfrog": LEAPFROG,
 }
-_STIFF = ("BDF", "LSODA")
-"""SciPy's other methods."""
 
 
 @advising("wg.integrate.solve_ivp(fun, (t0, t1), y0) with fun(t, y)")
@@ -98,10 +98,10 @@ def solve_ivp(
         y0: the state at t0, of shape (n,); or an array of another shape, a number, or a container (a dict, a dataclass,
             a tuple or list of arrays and containers), which ``fun``, events and ``jac`` take, and ``fun`` returns. A
             list of numbers is a vector.
-        method: "RK23", "RK45", "Tsit5" or "DOP853"; for stiff and differential-algebraic problems "Rodas5P" and
-            "Radau", which take the Jacobian of ``fun``;
-            with as many steps of one size as ``steps`` says "RK4" or the symplectic "leapfrog", for which y holds
-            positions and then momenta, and each half's derivative depends on the other half alone.
+        method: "RK23", "RK45", "Tsit5" or "DOP853"; for stiff and differential-algebraic problems "Rodas5P",
+            "Radau" and "BDF", which take the Jacobian of ``fun``; with as many steps of one size as ``steps`` says
+            "RK4" or the symplectic "leapfrog", for which y holds positions and then momenta, and each half's
+            derivative depends on the other half alone.
         t_eval: the times of the results; by default the ends of the steps, which only a call knows.
         dense_output: whether ``sol`` of the result is a function of time.
         events: a function ``(t, y, *args) -> number`` or several, whose zeros are found; their times and states are
@@ -117,14 +117,14 @@ def solve_ivp(
         max_step: the largest step size.
         max_steps: the largest number of steps, those that were tried in vain included.
         steps: the number of steps of "RK4" and "leapfrog".
-        jac: for "Rodas5P" and "Radau" the Jacobian of ``fun``: a function ``(t, y, *args)`` that returns an array of
-            shape (n, n), or a constant one, which may be a sparse matrix; by default the derivative of ``fun``, which
-            the continuous adjoint, derivatives of "Radau", and transforms in the place of a constant take in any case.
-            Of a complex state ``fun`` must be holomorphic, as in SciPy.
+        jac: for implicit methods the Jacobian of ``fun``: a function ``(t, y, *args)`` that returns an array of shape
+            (n, n), or a constant one, which may be a sparse matrix; by default the derivative of ``fun``, which the
+            continuous adjoint, derivatives of "Radau" and "BDF", and transforms in the place of a constant take in any
+            case. Of a complex state ``fun`` must be holomorphic, as in SciPy.
         jac_sparsity: where the Jacobian may be other than zero, an array or a sparse matrix of shape (n, n); by default
             this follows from the program of ``fun``. Both have a row and a column for each number of a container, in
             the order of `wengert.tree.leaves`.
-        mass: the constant matrix M of ``M y' = f(t, y)``, for "Rodas5P" and "Radau": of shape (n, n), or its diagonal,
+        mass: the constant matrix M of ``M y' = f(t, y)``, for implicit methods: of shape (n, n), or its diagonal,
             a vector or as ``y0`` is written. A singular M makes equations without a derivative, as ``0 = f`` where a
             row is zero. These must determine the components that M does not (index 1). Newton's method then changes
             ``y0`` to consistent values near it with the same ``M y0``; derivatives are those of the changed values.
@@ -175,17 +175,16 @@ def solve_ivp(
         calls = 2 if first_step is None else 1
     else:
         rows, calls = _fixed(problem, chosen, steps, method, interpolates), 1
-        last = {"is_small": False, "has_ended": False, "y": rows.afters[-1]}
-    nfev = calls + rows.turns * chosen.evaluations(interpolates) + (last["calls"] if chosen.iterates else 0)
-    stiff = rows.turns if chosen.is_implicit else 0
+        last = {"is_small": False, "has_ended": False, "y": rows.afters[-1], "work": chosen.begun}
+    work = chosen.work(rows.turns, last["work"], interpolates)
     solved = _as_given(problem, _result(problem, rows, times, last, dense_output, asks_for_end))
-    return solved._replace(nfev=nfev, njev=stiff, nlu=stiff * (1 + chosen.iterates))
+    return solved._replace(nfev=calls + work.calls, njev=work.jacobians, nlu=work.factors)
 
 
 def _method(method: str, adjoint: str) -> Method:
     """Return the integrator of a name."""
     if method not in tuple(METHODS):
-        hint = 'for stiff problems use "Rodas5P"' if method in _STIFF else ""
+        hint = 'for stiff problems use "Rodas5P"' if method == "LSODA" else ""
         raise ArgumentError(
             message(OPERATION, f"the method must be one of {', '.join(METHODS)}", repr(method), hint)
         )
@@ -241,13 +240,12 @@ def _by_adjoint(
             pattern = jac_sparsity if interpolates else None
             part = _with_equations(part, method, tolerances, None, pattern, ())
         rows, last = ControlledSteps(part, method, tolerances, interpolates).solve(most)
-        return rows.required(np.logical_not(last["is_small"])), last["y"]
+        return rows.required(np.logical_not(last["is_small"])), last
 
-    y, turns = states_by_adjoint(problem, times, tolerances, integrate)
-    nfev, stiff = 2 + turns * method.evaluations(True), turns if method.is_implicit else 0
-    return _as_given(
-        problem, OdeResult(times, y, None, None, None, nfev, stiff, stiff, 0, _MESSAGES[0], True)
-    )
+    y, turns, work = states_by_adjoint(problem, times, tolerances, integrate)
+    work = method.work(turns, work, True)
+    counts = 2 + work.calls, work.jacobians, work.factors
+    return _as_given(problem, OdeResult(times, y, None, None, None, *counts, 0, _MESSAGES[0], True))
 
 
 def _with_equations(

@@ -15,13 +15,12 @@ from typing import Any
 import numpy as np
 
 from wengert.engine.control.checkpoint import stop_gradient
-from wengert.engine.control.custom_derivatives import custom_jvp
-from wengert.engine.control.while_loop import while_loop
 from wengert.engine.core.dtypes import dtype_of
 from wengert.engine.core.shapes import shape_of
 from wengert.engine.ops.comparison import where
-from wengert.implicit.definitions import tangent_of
-from wengert.integrate.steps import Controller, Method, Step, System
+from wengert.integrate.jacobians import Solve
+from wengert.integrate.newton import Found, defined, newton
+from wengert.integrate.steps import Controller, Method, Step, System, Work
 
 _ROOT = 6**0.5
 _NODES = [(4 - _ROOT) / 10, (4 + _ROOT) / 10, 1.0]
@@ -48,7 +47,6 @@ _ERROR = np.array([-13 - 7 * _ROOT, -13 + 7 * _ROOT, -1]) / 3
 _DENSE = np.linalg.solve(np.power.outer(_NODES, [1, 2, 3]), np.eye(3)).T
 """The cubic through the state and the stages: ``z.T @ dense`` are its coefficients."""
 _MOST_TURNS = 6
-_EPSILON = float(np.finfo(np.float64).eps)
 
 
 class _Predictive(Controller):
@@ -73,7 +71,7 @@ class _Predictive(Controller):
         )
         factor = np.minimum(1.0, where(has_last, ratio, 1.0)) * norm ** (-1 / (self.order + 1))
         factor = where(is_usable, factor, where(error == 0, np.inf, 0.0))
-        turns = tried.calls
+        turns = tried.work.calls
         safety = self.safety * (2 * _MOST_TURNS + 1) / (2 * _MOST_TURNS + turns / 3)
         grown = np.minimum(self.most, safety * factor)
         is_slow = np.logical_and(turns > 2 * 3, tried.memory["rate"] > 1e-3)
@@ -83,11 +81,11 @@ class _Predictive(Controller):
         return following, where(is_accepted, grown, shrunk)
 
 
-def _remember(y: Any, slope: Any) -> dict[str, Any]:
-    none = np.float64(0.0)
+def _remember(problem: Any) -> dict[str, Any]:
+    y, none = problem.y, np.float64(0.0)
     powers = np.zeros((*shape_of(y), 3), dtype_of(y))
     return {
-        "slope": stop_gradient(slope),
+        "slope": stop_gradient(problem.value),
         "powers": powers,
         "error": none,
         "size": none,
@@ -100,11 +98,9 @@ def _step(system: System, t: Any, y: Any, memory: Any, h: Any, interpolates: boo
     # An example of `vmap` that has ended does not move.
     has_ended = h == 0
     h = where(has_ended, 1.0, h)
-    z, is_solved, rate, turns, solve = _solved(
-        system.stopped(), *stop_gradient((t, y)), memory, stop_gradient(h)
-    )
+    stages, solve = _solved(system.stopped(), *stop_gradient((t, y)), memory, stop_gradient(h))
     # Of a step that is rejected the equations of the derivative are those of the start, which are regular.
-    z = _Stages(system)(where(is_solved, z, 0.0), t, y, h)
+    z = defined(system, where(stages.is_solved, stages.x, 0.0), _residual, _solver, t, y, h)
     z = where(has_ended, 0.0, z)
     powers = np.transpose(z) @ _DENSE
     reached = y + z[2]
@@ -115,37 +111,30 @@ def _step(system: System, t: Any, y: Any, memory: Any, h: Any, interpolates: boo
     start = stop_gradient((t, y))
     second = solve(still.rhs(start[0], start[1] + error) + bent)
     slope = still.rhs(start[0] + length, at)
-    following = {"slope": slope, "powers": powers, "rate": rate, "h": length}
+    following = {"slope": slope, "powers": powers, "rate": stages.rate, "h": length}
     following = {name: stop_gradient(x) for name, x in following.items()}
     return Step(
         reached,
         following,
         [error, second],
         powers if interpolates else np.zeros((*shape_of(y), 0)),
-        np.logical_or(is_solved, has_ended),
-        3 * turns,
+        np.logical_or(stages.is_solved, has_ended),
+        Work(3 * stages.turns, 1, 2),
     )
 
 
-def _solved(system: System, t: Any, y: Any, memory: Any, h: Any) -> tuple[Any, Any, Any, Any, Any]:
-    """Return the stages, whether they were found, the rate of convergence, the turns, and the first equations."""
+def _solved(system: System, t: Any, y: Any, memory: Any, h: Any) -> tuple[Found, Solve]:
+    """Return the stages, and the solution of the first equations."""
     form = system.equations.form
     elements = stop_gradient(system.equations.elements(t, y))
     one = form.solver(_REAL / h, elements)
     pair = form.coupled([[_ALPHA / h, _BETA / h], [-_BETA / h, _ALPHA / h]], [elements, elements])
-    allowed = system.allowed(np.abs(y))
-    tolerance = np.maximum(10 * _EPSILON / system.rtol, np.minimum(0.03, np.sqrt(system.rtol)))
     # The last step's polynomial, continued, is the first guess.
     x = 1 + np.array(_NODES) * h / where(memory["h"] == 0, 1.0, memory["h"])
     powers = np.stack([x**degree for degree in (1, 2, 3)]) - 1.0
     z = where(memory["h"] == 0, 0.0, np.transpose(memory["powers"] @ powers))
 
-    def going(state: Any) -> Any:
-        _, is_solved, has_failed, _, _, turn = state
-        return ~is_solved & ~has_failed & (turn < _MOST_TURNS)
-
-    def turn(state: Any) -> Any:
-        w, _, _, last, _, number = state
+    def change(w: Any) -> Any:
         z = _T @ w
         slopes = np.stack([system.rhs(t + node * h, y + z[i]) for i, node in enumerate(_NODES)])
         right, weighed = _TI @ slopes, form.weighed(w) / h
@@ -153,59 +142,21 @@ def _solved(system: System, t: Any, y: Any, memory: Any, h: Any) -> tuple[Any, A
         coupled = np.stack(
             [_ALPHA * weighed[1] + _BETA * weighed[2], _ALPHA * weighed[2] - _BETA * weighed[1]]
         )
-        others = pair(right[1:] - coupled)
-        change = stop_gradient(np.concatenate([first[None], others]))
-        norm = np.sqrt(np.sum(np.abs(change / allowed) ** 2) / max(3 * shape_of(y)[0], 1))
-        is_first = number == 0
-        rate = where(is_first, 0.0, norm / where(last > 0, last, 1.0))
-        falls = rate < 1
-        share = where(falls, rate / (1 - where(falls, rate, 0.5)), 1.0)
-        left = where(falls, rate, 1.0) ** (_MOST_TURNS - 1 - number) * share * norm
-        is_lost = ~is_first & (~falls | ~(left <= tolerance)) | ~np.isfinite(norm)
-        is_solved = ~is_lost & ((norm == 0) | (~is_first & (share * norm < tolerance)))
-        return where(is_lost, w, w + change), is_solved, is_lost, norm, rate, number + 1
+        return np.concatenate([first[None], pair(right[1:] - coupled)])
 
-    none = 0.0 * np.sum(allowed)
-    start = (_TI @ z, np.False_, np.False_, none, none, np.int64(0))
-    w, is_solved, _, _, rate, turns = while_loop(going, turn, start, most=_MOST_TURNS)
-    return _T @ w, is_solved, rate, turns, one
+    found = newton(system, change, _TI @ z, system.allowed(np.abs(y)), _MOST_TURNS)
+    return found._replace(x=_T @ found.x), one
 
 
-class _Stages:
-    """The stages as functions of what their equations read; a number is as near to them as the iteration has come."""
+def _residual(system: System, z: Any, t: Any, y: Any, h: Any) -> Any:
+    slopes = np.stack([system.rhs(t + node * h, y + z[i]) for i, node in enumerate(_NODES)])
+    return system.equations.form.weighed(_INVERSE @ z) / h - slopes
 
-    def __init__(self, system: System) -> None:
-        self._system = system
 
-    def __call__(self, z: Any, t: Any, y: Any, h: Any) -> Any:
-        @custom_jvp
-        def stages(z: Any, t: Any, y: Any, h: Any, *constants: Any) -> Any:
-            return z
-
-        @stages.defjvp
-        def _(primals: Any, tangents: Any) -> Any:
-            z, *parameters = primals
-            z = stages(z, *parameters)
-
-            def linear(product: Any, rights: Any) -> Any:
-                return [self._solution(z, *parameters)(right) for right in rights]
-
-            return z, tangent_of(self._residual, linear, z, parameters, tangents[1:])
-
-        return stages(stop_gradient(z), t, y, h, *self._system.constants)
-
-    def _residual(self, z: Any, t: Any, y: Any, h: Any, *constants: Any) -> Any:
-        system = self._system.of(constants)
-        slopes = np.stack([system.rhs(t + node * h, y + z[i]) for i, node in enumerate(_NODES)])
-        return system.equations.form.weighed(_INVERSE @ z) / h - slopes
-
-    def _solution(self, z: Any, t: Any, y: Any, h: Any, *constants: Any) -> Any:
-        """Return the solution of equations with the derivative of the residual by the stages."""
-        system = self._system.of(constants)
-        equations = system.equations.of(system.rhs)
-        elements = [equations.elements(t + node * h, y + z[i]) for i, node in enumerate(_NODES)]
-        shifts = [[weight / h for weight in row] for row in _INVERSE.tolist()]
-        return equations.form.coupled(shifts, elements)
+def _solver(system: System, z: Any, t: Any, y: Any, h: Any) -> Solve:
+    equations = system.equations.of(system.rhs)
+    elements = [equations.elements(t + node * h, y + z[i]) for i, node in enumerate(_NODES)]
+    return equations.form.coupled([[weight / h for weight in row] for row in _INVERSE.tolist()], elements)
 
 
 RADAU = Method(

@@ -22,9 +22,8 @@ from wengert.integrate.solution import OdeResult
 from wengert.integrate.states import is_scipys
 from wengert.numpy.registry import is_sequence
 
-#: Our methods for SciPy's that we lack.
-_METHODS = dict.fromkeys(("BDF", "LSODA"), "Rodas5P")
-_ODEINT = "Rodas5P"
+#: Our method for LSODA, which we lack.
+_LSODA = "Rodas5P"
 #: The options of `quad` in one of `nquad`.
 _LIMITS = {"epsabs", "epsrel", "limit", "points"}
 
@@ -122,14 +121,14 @@ def _between(low: Any, high: Any, *, is_reversed: bool = False) -> Callable[...,
 
 @in_place_of("scipy.integrate.solve_ivp")
 def _solve_ivp(call: Any) -> Any:
-    """Solve by Wengert's method; "BDF" and "LSODA" are "Rodas5P", for stiff problems, with the same tolerances."""
+    """Solve by Wengert's method of the name; "LSODA" is "Rodas5P", for stiff problems, with the same tolerances."""
     start = call.y0 if holds_box(call.y0) else np.asarray(call.y0, float)
     if not holds_box(call.t_span, call.t_eval) and not is_followed(
         call.fun, call.t_span[0], start, *call.args
     ):
         return NotImplemented
     given: dict[str, Any] = call.__dict__
-    given["method"] = _METHODS.get(call.method, call.method)
+    given["method"] = _LSODA if call.method == "LSODA" else call.method
     return ivp.solve_ivp(**given.pop("options"), **given)
 
 
@@ -197,7 +196,7 @@ def odeint(
         "atol": 1.49012e-8 if atol is None else atol,
     }
     found: OdeResult = ivp.solve_ivp(
-        rate, (t[0], t[-1]), start, _ODEINT, t_eval=t, args=args, max_steps=100_000, mass=mass, **tolerances
+        rate, (t[0], t[-1]), start, _LSODA, t_eval=t, args=args, max_steps=100_000, mass=mass, **tolerances
     )
     return tree.map_tree(lambda leaf: np.moveaxis(leaf, -1, 0), found.y)
 

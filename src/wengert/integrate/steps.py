@@ -50,6 +50,16 @@ class System(NamedTuple):
         return self.of([stop_gradient(x) for x in self.constants])
 
 
+class Work(NamedTuple):
+    """What iterations have taken."""
+
+    calls: Any
+    """How often they have called the right-hand side."""
+    jacobians: Any
+    factors: Any
+    """The number of matrices that were factorised."""
+
+
 class Step(NamedTuple):
     """A step that was tried."""
 
@@ -63,8 +73,8 @@ class Step(NamedTuple):
     """``y(t + x h) = y(t) + sum_m powers[:, m] x**(m + 1)``; without interpolation an array without columns."""
     is_solved: Any = True
     """Whether the equations of the step were solved."""
-    calls: Any = 0
-    """How often an iteration has called the right-hand side."""
+    work: Work = Work(0, 0, 0)
+    """Of a method that iterates."""
 
 
 class Controller:
@@ -116,8 +126,16 @@ class Method(NamedTuple):
     controller: Controller = Controller(0)
     iterates: bool = False
     """Whether a step calls the right-hand side as often as an iteration needs."""
-    remember: Callable[[Any, Any], Any] = lambda y, slope: slope
-    """``(y, right-hand side) -> memory`` at the start: what a step knows of those before it."""
+    remember: Callable[[Any], Any] = lambda problem: problem.value
+    """``Problem -> memory`` at the start: what a step knows of those before it."""
+    begun: Work = Work(0, 0, 0)
+    """What this takes of a method that iterates."""
+
+    def work(self, turns: Any, iterations: Work, interpolates: bool) -> Work:
+        """Return what steps have taken."""
+        if not self.iterates:
+            iterations = Work(0, turns * self.is_implicit, turns * self.is_implicit)
+        return iterations._replace(calls=iterations.calls + turns * self.evaluations(interpolates))
 
 
 def _sum(terms: Iterable[Any]) -> Any:
