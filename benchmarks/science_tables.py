@@ -1,4 +1,4 @@
-"""Solve public test problems of optimisation and regression, and write the tables of docs/science_tables.md.
+"""Solve public test problems of optimisation, regression and sampling, and write the tables of docs/science_tables.md.
 
 `python benchmarks/science_tables.py --write` needs ipyopt and SciPy, and pip for NIST's data; CasADi for the contest of
 optimal control. The command fails if a result differs from the published one.
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from problems import hock_schittkowski, more_garbow_hillstrom, nist, optimal_control
+from problems import hock_schittkowski, more_garbow_hillstrom, nist, optimal_control, posteriors
 from tables import replace_table
 
 import wengert as wg
@@ -123,9 +123,34 @@ def regressions(folder: Path) -> Iterator[tuple[bool, str]]:
         yield holds, f"| {r.name} | {r.parameters[0]:.10e} | {ends[0][2]:.10e} | {estimates} | {errors} |"
 
 
+def sampled() -> Iterator[tuple[bool, str]]:
+    yield (
+        True,
+        "| posterior | reference by | mean of | reference | found | standard error | effective draws | quantities | "
+        "largest error | time |\n|---|---|---|---:|---:|---:|---:|---:|---:|---:|",
+    )
+    for p in posteriors.PROBLEMS.values():
+        density = wg.jit(p.logdensity)
+
+        def draw(p: posteriors.Posterior = p, density: Any = density) -> wg.fit.Samples:
+            return wg.fit.nuts(density, p.start, wg.random.key(0), draws=p.draws, target=p.target)
+
+        seconds, samples = best(draw, 3)
+        found = posteriors.compared(p, samples)
+        name, first = next(iter(found.items()))
+        worst = max(abs(each.error) for each in found.values())
+        row = (
+            f"| {p.source} | {p.kind} | {name} | {first.reference:.5g} | {first.mean:.5g} | "
+            f"{first.standard_error:.1g} | {first.size:,.0f} | {len(found)} | {worst:.1f} | {seconds:.2f} s |"
+        )
+        yield worst < 4 and not samples.warnings, row
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", help="constrained, squares, control, regressions; all by default")
+    parser.add_argument(
+        "names", nargs="*", help="constrained, squares, control, regressions, sampled; all by default"
+    )
     parser.add_argument("--write", action="store_true", help="write the tables of the page")
     parser.add_argument("--data", type=Path, help="a folder for NIST's data; a temporary one by default")
     options = parser.parse_args()
@@ -136,6 +161,7 @@ def main() -> None:
             "squares": squares,
             "control": control,
             "regressions": lambda: regressions(options.data or Path(temporary)),
+            "sampled": sampled,
         }
         for name in options.names or tables:
             rows: list[str] = []
