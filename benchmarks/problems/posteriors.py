@@ -1,8 +1,9 @@
 """Ten posterior densities whose means are known: in closed form, or by integrals over what is left after exact steps.
 
-The data are those of the papers and books that the models name. A density is written in NumPy, of unrestricted parameters:
-logarithms and logits, with their Jacobians. The references use what the densities do not: conjugate families, sums over
-change points, and the trapezoidal rule, which converges fast for smooth densities that vanish at both ends.
+The data are those of the papers and books that the models name. A density is written in NumPy, of unrestricted
+parameters: logarithms and logits, with their Jacobians. The references use what the densities do not: conjugate
+families, sums over change points, and the trapezoidal rule, which converges fast for smooth densities that vanish at
+both ends.
 """
 
 from __future__ import annotations

@@ -175,7 +175,7 @@ def solve_ivp(
         calls = 2 if first_step is None else 1
     else:
         rows, calls = _fixed(problem, chosen, steps, method, interpolates), 1
-        last = {"is_small": False, "has_ended": False, "y": rows.afters[-1], "work": chosen.begun}
+        last = dict[str, Any](is_small=False, has_ended=False, y=rows.afters[-1], work=chosen.begun)
     work = chosen.work(rows.turns, last["work"], interpolates)
     solved = _as_given(problem, _result(problem, rows, times, last, dense_output, asks_for_end))
     return solved._replace(nfev=calls + work.calls, njev=work.jacobians, nlu=work.factors)
