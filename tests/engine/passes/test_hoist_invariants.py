@@ -43,6 +43,18 @@ def staged(a: Any, x: Any) -> Any:
     return total
 
 
+def refined(a: Any, x: Any) -> Any:
+    def going(state: Any) -> Any:
+        return (state[1] > 1e-9) & (state[2] < 40)
+
+    def turn(state: Any) -> Any:
+        y, _, number = state
+        change = np.linalg.solve(a, x - a @ y - 0.1 * np.sin(y))
+        return y + change, np.sum(np.abs(change)), number + 1
+
+    return wg.while_loop(going, turn, (0.0 * x, 1.0, 0))[0]
+
+
 PROGRAMS = [solved, multiplied, nested, staged]
 
 
@@ -66,6 +78,40 @@ def test_a_loop_that_may_take_no_turn_keeps_what_may_raise() -> None:
     np.testing.assert_array_equal(program(np.zeros((3, 3)), np.ones(3), 0), np.ones(3))
     with pytest.raises(np.linalg.LinAlgError):
         program(np.zeros((3, 3)), np.ones(3), 1)
+
+
+@pytest.mark.parametrize("begin", [1.0, 0.0])
+def test_a_loop_with_a_condition_factorises_once_where_it_surely_begins(begin: float) -> None:
+    """Else the matrix, which may be singular, is not read."""
+
+    @wg.jit
+    def program(a: Any, x: Any, error: Any) -> Any:
+        turn = lambda state: (np.linalg.solve(a, state[0]), 0.5 * state[1], state[2] + 1)  # noqa: E731
+        going = lambda state: (state[1] > 0.1) & (state[2] < 9)  # noqa: E731
+        return wg.while_loop(going, turn, (x, begin if error is None else error, 0))[0]
+
+    a, x = (A, X) if begin else (0 * A, X)
+    expected = (
+        np.linalg.solve(a, np.linalg.solve(a, np.linalg.solve(a, np.linalg.solve(a, x)))) if begin else x
+    )
+    for error in (None, begin):
+        np.testing.assert_allclose(program(a, x, error), expected, rtol=1e-12)
+        stages = dict(program.stages(a, x, error))
+        before, after = (stages[n].partition(" while[")[0] for n in ("share_factors", "hoist_invariants"))
+        assert (before != after) == (begin > 0 and error is None)
+
+
+def test_an_iteration_with_one_matrix() -> None:
+    expected = refined(A, X)
+    np.testing.assert_allclose(A @ expected + 0.1 * np.sin(expected), X, atol=1e-8)
+    np.testing.assert_allclose(wg.jit(refined)(A, X), expected, rtol=1e-11)
+    slope = wg.jvp(lambda a: refined(a, X), (A,), (np.sin(A),))[1]
+    np.testing.assert_allclose(
+        wg.jit(lambda a: wg.jvp(lambda a: refined(a, X), (a,), (np.sin(a),))[1])(A), slope, rtol=1e-9
+    )
+    batch = np.stack([A, 2 * A + np.eye(12)])
+    each = [refined(a, X) for a in batch]
+    np.testing.assert_allclose(wg.jit(wg.vmap(refined, in_axes=(0, None)))(batch, X), each, rtol=1e-11)
 
 
 @pytest.mark.parametrize("rows", [40, 150])

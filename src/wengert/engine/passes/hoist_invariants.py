@@ -12,34 +12,58 @@ from wengert.engine.core.shapes import size
 from wengert.engine.ir.graph import Atom, Equation, Graph, Literal
 from wengert.engine.nest.lowering import ControlFlow, OnHost, Routine
 from wengert.engine.passes.rewrite import inlined, with_programs_inside
+from wengert.engine.passes.simplify import simplify
 from wengert.engine.primitive import REGISTRY
 from wengert.engine.transforms.staging import evaluate, stage
 
 
 def hoist_invariants(graph: Graph) -> Graph:
-    """Return the graph with what no turn of a scan changes in front of it, out of inner loops first."""
+    """Return the graph with what no turn of a loop changes in front of it, out of inner loops first."""
     graph = with_programs_inside(graph, hoist_invariants)
     constants, equations = list(graph.constants), list[Equation]()
     for equation in graph.equations:
-        hoisted = _hoisted(equation.params["body"], equation.params["constants"]) if _turns(equation) else []
+        fixed = _fixed(equation)
+        hoisted = _hoisted(equation.params["body"], len(fixed)) if _turns(equation) else []
         if hoisted:
             before, loop = _split(equation, hoisted)
-            count, operands = equation.params["constants"], equation.operands
-            types = [atom.type for atom in operands[:count]]
-            copy, _ = stage(lambda *values, graph=before: evaluate(graph, *values), types)
-            added, results = inlined(copy, operands[:count])
+            operands, end = equation.operands, fixed.stop
+            read = operands[fixed.start : end]
+            copy, _ = stage(
+                lambda *values, graph=before: evaluate(graph, *values), [atom.type for atom in read]
+            )
+            added, results = inlined(copy, read)
             constants += copy.constants
             equations += added
-            equation = replace(loop, operands=(*operands[:count], *results, *operands[count:]))
+            equation = replace(loop, operands=(*operands[:end], *results, *operands[end:]))
         equations.append(equation)
     if len(equations) == len(graph.equations):
         return graph
     return replace(graph, constants=tuple(constants), equations=tuple(equations))
 
 
+def _fixed(equation: Equation) -> range:
+    """Return which operands of a loop its body reads as they are."""
+    params = equation.params
+    if equation.primitive == "while":
+        return range(params["tested"], params["tested"] + params["fixed"])
+    return range(params["constants"]) if equation.primitive == "scan" else range(0)
+
+
 def _turns(equation: Equation) -> bool:
     """Return whether an equation is a loop that surely takes a turn, and so raises what its body raises."""
+    if equation.primitive == "while":
+        return _begins(equation)
     return equation.primitive == "scan" and equation.params["length"] > 1
+
+
+def _begins(loop: Equation) -> bool:
+    """Return whether the condition of a loop holds for the numbers that it begins with, whatever else it reads."""
+    read = [atom for place, atom in enumerate(loop.operands) if place not in _fixed(loop)]
+    condition = loop.params["condition"]
+    added, results = inlined(condition, read)
+    unknown = dict.fromkeys(atom for atom in read if not isinstance(atom, Literal))
+    (going,) = simplify(Graph(tuple(unknown), condition.constants, tuple(added), tuple(results))).outputs
+    return isinstance(going, Literal) and bool(going.value)
 
 
 def _hoisted(body: Graph, constants: int) -> list[Equation]:
@@ -70,7 +94,7 @@ def _is_heavy(equation: Equation) -> bool:
 
 def _split(loop: Equation, hoisted: Sequence[Equation]) -> tuple[Graph, Equation]:
     """Return the program before a loop, of the constants of its body, and the loop that takes its results, too."""
-    body, count = loop.params["body"], loop.params["constants"]
+    body, count = loop.params["body"], len(_fixed(loop))
     moved, taken = set(map(id, hoisted)), {atom for equation in hoisted for atom in equation.operands}
     left = tuple(equation for equation in body.equations if id(equation) not in moved)
     read = {*body.outputs, *(atom for equation in left for atom in equation.operands)}
@@ -78,5 +102,6 @@ def _split(loop: Equation, hoisted: Sequence[Equation]) -> tuple[Graph, Equation
     constants = tuple((var, value) for var, value in body.constants if var in taken)
     before = Graph(body.inputs[:count], constants, tuple(hoisted), made)
     inner = replace(body, inputs=(*body.inputs[:count], *made, *body.inputs[count:]), equations=left)
-    params = {**loop.params, "body": inner, "constants": count + len(made)}
+    name = "fixed" if loop.primitive == "while" else "constants"
+    params = {**loop.params, "body": inner, name: count + len(made)}
     return before, replace(loop, params=params)
