@@ -9,7 +9,7 @@ import pytest
 
 import wengert as wg
 from tests.integrate.test_radau import linear
-from tests.integrate.test_stiff_set import PROBLEMS
+from tests.integrate.test_stiff_set import PROBLEMS, network
 from wengert.integrate import solve_ivp
 from wengert.integrate.bdf import BDF
 from wengert.integrate.jacobians import equations_of
@@ -96,6 +96,18 @@ def test_drawn_stiff_systems_are_scipys(seed: int) -> None:
     assert mine.nfev < 1.2 * theirs.nfev + 10
     assert mine.njev <= 1.2 * theirs.njev + 3
     assert len(mine.t) < 1.2 * len(theirs.t) + 5
+
+
+@pytest.mark.parametrize("seed", [4, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(5, 24))])
+def test_networks_of_reactions_take_scipys_calls(seed: int) -> None:
+    """Rates over 13 orders: the ends agree to the tolerance, and there are at most 1.2 of SciPy's calls."""
+    fun, start = network(seed)
+    settings: dict[str, Any] = {"rtol": 1e-5, "atol": 1e-9}
+    mine = solve_ivp(fun, (0, 1.0), start, "BDF", max_steps=3000, **settings)
+    theirs = integrate.solve_ivp(fun, (0, 1.0), start, "BDF", **settings)
+    assert mine.status == theirs.status == 0
+    assert mine.nfev < 1.2 * theirs.nfev
+    np.testing.assert_allclose(mine.y[:, -1], theirs.y[:, -1], rtol=1e-3, atol=1e-5)
 
 
 CALLS = [pytest.param(name, marks=[pytest.mark.slow] * (name in ("OREGO", "Pleiades"))) for name in PROBLEMS]

@@ -381,7 +381,7 @@ def test_the_kept_sum_does_not_move_with_a_rate() -> None:
         assert abs(slope) < 1e-21
 
 
-def _network(seed: int) -> tuple[Callable[[Any, Any], Any], Any]:
+def network(seed: int) -> tuple[Callable[[Any, Any], Any], Any]:
     """Return the equations of reactions whose rates span 13 orders, and a start; the last species is what is left.
 
     The last derivative is the negative sum of the others, so that the equations keep the sum as well as numbers can.
@@ -407,7 +407,7 @@ def _network(seed: int) -> tuple[Callable[[Any, Any], Any], Any]:
 
 def _moved(seed: int) -> list[float]:
     """Return how far each of some growing steps moves the sum, in rounding errors of the slopes that it reads."""
-    fun, y = _network(seed)
+    fun, y = network(seed)
     equations, moved = equations_of("solve_ivp", fun, 0.0, y, None, None, ()), list[float]()
     for h in 10.0 ** np.arange(-12.0, 3.0):
         largest = [0.0]
@@ -427,7 +427,7 @@ def _moved(seed: int) -> list[float]:
 
 
 @pytest.mark.parametrize("seeds", [range(20), pytest.param(range(20, 1000), marks=pytest.mark.slow)])
-def test_a_step_keeps_the_sum_of_a_network(seeds: range) -> None:
+def test_a_step_keeps_the_sum_of_anetwork(seeds: range) -> None:
     """To rounding errors of the slopes that it reads, however stiff the reactions are and however long the step."""
     with np.errstate(all="ignore"):  # of a step that is too long
         assert max(share for seed in seeds for share in _moved(seed)) < 4
