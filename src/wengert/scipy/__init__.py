@@ -31,6 +31,7 @@ from wengert.scipy import (
     spatial,
     stats,
 )
+from wengert.scipy import sequences as _sequences  # pyright: ignore[reportUnusedImport]  # noqa: F401
 from wengert.scipy.registry import others_of as _others_of
 
 __all__ = [

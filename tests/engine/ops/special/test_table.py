@@ -10,7 +10,7 @@ import pytest
 
 import wengert as wg
 from tests.draws import many
-from wengert.engine.core.errors import DtypeError, UnsupportedError
+from wengert.engine.core.errors import ArgumentError, ConcreteError, DtypeError, UnsupportedError
 from wengert.engine.ops.special import table
 
 special = pytest.importorskip("scipy.special")
@@ -18,7 +18,7 @@ _UFUNCS = special._ufuncs
 _ANY, _POSITIVE, _SHARE = (-3.0, 3.0), (0.3, 4.0), (0.1, 0.9)
 _INSIDE = (-0.9, 0.9)
 #: Where operands are drawn: whole numbers between whole ends.
-DOMAINS: dict[str, tuple[tuple[Any, Any], ...]] = {
+DOMAINS: dict[str, tuple[tuple[Any, Any] | None, ...]] = {
     **dict.fromkeys(("sindg", "cosdg", "tandg"), ((-300.0, 300.0),)),
     "cotdg": ((5.0, 170.0),),
     "radian": (_ANY, _ANY, _ANY),
@@ -47,6 +47,9 @@ DOMAINS: dict[str, tuple[tuple[Any, Any], ...]] = {
     **dict.fromkeys(("pro_ang1", "obl_ang1"), ((0, 2), (2, 4), (1, 2), _INSIDE)),
     **dict.fromkeys(("pro_rad1",), ((0, 2), (2, 4), (1, 2), (1.3, 2.0))),
     **dict.fromkeys(("obl_rad1",), ((0, 2), (2, 4), (1, 2), (0.3, 2.0))),
+    **dict.fromkeys(("pro_ang1_cv", "obl_ang1_cv"), ((1, 1), (2, 2), (2, 2), None, _INSIDE)),
+    "pro_rad1_cv": ((1, 1), (2, 2), (2, 2), None, (1.3, 2.0)),
+    "obl_rad1_cv": ((1, 1), (2, 2), (2, 2), None, (0.3, 2.0)),
     **dict.fromkeys(("mathieu_cem", "mathieu_sem"), ((1, 4), (1, 2), (0.0, 180.0))),
     **{f"mathieu_mod{c}em{n}": ((1, 4), (1, 2), (0.3, 1.5)) for c in "cs" for n in "12"},
     "chdtriv": (_SHARE, _POSITIVE),
@@ -94,10 +97,12 @@ INEXACT = dict.fromkeys(("ncfdtrinc",), 1e-2)
 
 def _drawn(name: str, rng: np.random.Generator) -> tuple[Any, list[Any]]:
     """Return the real parts of a function as one of the operands that are drawn as floats, and these."""
-    operands = [
-        rng.integers(*ends, endpoint=True) if isinstance(ends[0], int) else rng.uniform(*ends, 4)
+    operands: list[Any] = [
+        ends and (rng.integers(*ends, endpoint=True) if isinstance(ends[0], int) else rng.uniform(*ends, 4))
         for ends in DOMAINS[name]
     ]
+    if None in DOMAINS[name]:  # the characteristic value of the orders
+        operands[3] = getattr(special, f"{name[:3]}_cv")(*operands[:3])
     places = [n for n, x in enumerate(operands) if isinstance(x, np.ndarray)]
 
     def function(*moving: Any) -> Any:
@@ -110,7 +115,7 @@ def _drawn(name: str, rng: np.random.Generator) -> tuple[Any, list[Any]]:
 
 
 def test_every_row_has_a_domain() -> None:
-    hidden = {name for name in table.ROWS if name not in DOMAINS}
+    hidden = {name for name in table.ROWS if name not in DOMAINS and name not in ("lqn", "lqmn")}
     assert all(name.startswith("_") for name in hidden), hidden
 
 
@@ -132,6 +137,42 @@ def test_values_and_derivatives(name: str, seed: int) -> None:
         np.testing.assert_allclose(wg.jit(total)(*operands), slopes, rtol=1e-11, atol=1e-14)
         batched = wg.vmap(total)(*(np.stack([x, x[::-1]]) for x in operands))
         np.testing.assert_allclose([x[0] for x in batched], slopes, rtol=1e-11, atol=1e-14)
+
+
+#: Functions of all orders up to one, with an order or two and the interval of the variable.
+SEQUENCES: dict[str, tuple[tuple[Any, ...], tuple[float, float]]] = {
+    **dict.fromkeys(("riccati_jn", "riccati_yn"), ((4,), (0.5, 6.0))),
+    **dict.fromkeys(("pbdv_seq", "pbvv_seq"), ((2.5,), (0.3, 3.0))),
+    "pbdn_seq": ((3,), (-2.0, 3.0)),
+    "lmbda": ((3.5,), (0.3, 6.0)),
+    **dict.fromkeys(("pro_cv_seq", "obl_cv_seq"), ((1, 4), (0.3, 2.0))),
+    "lqn": ((4,), _INSIDE),
+    "lqmn": ((2, 3), (1.2, 4.0)),
+}
+
+
+@pytest.mark.parametrize("seed", range(many(3)))
+@pytest.mark.parametrize("name", SEQUENCES)
+def test_functions_of_all_orders(name: str, seed: int) -> None:
+    orders, ends = SEQUENCES[name]
+    orders = tuple(order - seed % 2 for order in orders)
+    x = np.random.default_rng([seed, len(name)]).uniform(*ends)
+
+    def function(x: Any) -> Any:
+        return np.stack(table.parts_of(getattr(special, name)(*orders, x)))
+
+    np.testing.assert_allclose(wg.jvp(function, (x,), (1.0,))[0], function(x), rtol=1e-10, atol=1e-12)
+    wg.check_grads(function, (x,), order=1 if name.endswith("cv_seq") else 2, rtol=1e-5)
+    total = wg.grad(lambda x: np.sum(np.sin(function(x))))
+    np.testing.assert_allclose(wg.jit(total)(x), total(x), rtol=1e-11, atol=1e-14)
+    np.testing.assert_allclose(wg.vmap(total)(np.array([x, x])), [total(x)] * 2, rtol=1e-11, atol=1e-14)
+
+
+def test_orders_of_sequences_are_known() -> None:
+    with pytest.raises(ConcreteError, match=r"scipy\.special\.lmbda: the order must be known"):
+        wg.jit(lambda v: special.lmbda(v, 0.3)[0])(1.5)
+    with pytest.raises(ArgumentError, match=r"scipy\.special\.pbdv_seq: an order of at least 0"):
+        wg.grad(lambda x: special.pbdv_seq(-1.5, x)[0][0])(1.5)
 
 
 @pytest.mark.parametrize("x", [-1.5, -0.3, 0.5])

@@ -206,17 +206,25 @@ def _solution(name: str, count: int, curvature: Partial, unit: float = 1.0) -> t
     return _in_last(count, first), _in_last(count, second)
 
 
-def _spheroidal(kind: str, part: str, sign: float) -> tuple[Partials, Partials]:
-    def curvature(m: Any, n: Any, c: Any, x: Any, w: Any, slope: Any) -> Any:
+def _spheroidal(kind: str, part: str, sign: float, has_own: bool) -> Partial:
+    """Return the curvature of a spheroidal function, whose characteristic value may be an operand: ``has_own``."""
+
+    def curvature(m: Any, n: Any, c: Any, *rest: Any) -> Any:
+        *given, x, w, slope = rest
         weight = 1.0 - sign * x * x if part == "rad1" else 1.0 - x * x
-        own = _of[f"{kind}_cv"](m, n, c)
+        own = given[0] if has_own else _of[f"{kind}_cv"](m, n, c)
         turned = sign if part == "ang1" else 1.0  # of c^2, where x is imaginary
         square = c * c * x * x
         if part == "ang1":
             return (2.0 * x * slope - (own - turned * square - m * m / weight) * w) / weight
         return (-2.0 * x * slope + (own - square + sign * m * m / (x * x - sign)) * w) / (x * x - sign)
 
-    return _solution(f"{kind}_{part}", 4, curvature)
+    return curvature
+
+
+def _legendre_curvature(m: Any, n: Any, x: Any, w: Any, slope: Any) -> Any:
+    weight = (1.0 - x) * (1.0 + x)
+    return (2.0 * x * slope - (n * (n + 1.0) - m * m / weight) * w) / weight
 
 
 def _root(x: Any) -> Any:
@@ -264,10 +272,15 @@ ROWS: dict[str, tuple[Partials, ...]] = {
     "pbvv": _solution("pbvv", 2, lambda v, x, w, slope: (0.25 * x * x - v - 0.5) * w),
     "pbwa": _solution("pbwa", 2, lambda a, x, w, slope: (a - 0.25 * x * x) * w),
     **{
-        f"{kind}_{part}": _spheroidal(kind, part, sign)
+        f"{kind}_{part}{end}": _solution(
+            f"{kind}_{part}{end}", 5 if end else 4, _spheroidal(kind, part, sign, bool(end))
+        )
         for kind, sign in (("pro", 1.0), ("obl", -1.0))
         for part in ("ang1", "rad1")
+        for end in ("", "_cv")
     },
+    "lqn": _solution("lqn", 2, lambda n, x, w, slope: _legendre_curvature(0, n, x, w, slope)),
+    "lqmn": _solution("lqmn", 3, lambda *operands: _legendre_curvature(*operands)),
 }
 for _letter, _value in (("c", "a"), ("s", "b")):
 
@@ -444,7 +457,18 @@ def _characteristic(name: str, sign: float, m: Any, n: Any, c: Any) -> Any:
     return sign * 2.0 * c * mean
 
 
+def _second_kind(name: str, *operands: Any) -> tuple[Any, Any]:
+    """Return Legendre functions of the second kind and their slopes, each of its own orders."""
+    *orders, x = np.broadcast_arrays(*operands)
+    largest = [int(np.max(order, initial=0)) for order in orders]
+    values, slopes = scipys(name)(*largest, x)
+    places = (*orders, *np.indices(x.shape))
+    return values[places], slopes[places]
+
+
 _OWN: dict[str, Callable[..., Any]] = {
+    "lqn": functools.partial(_second_kind, "lqn"),
+    "lqmn": functools.partial(_second_kind, "lqmn"),
     "_mathieu_a_slope": functools.partial(_mathieu, "mathieu_cem"),
     "_mathieu_b_slope": functools.partial(_mathieu, "mathieu_sem"),
     "_pro_cv_slope": functools.partial(_characteristic, "pro_ang1", 1.0),
@@ -494,6 +518,7 @@ _SHOWN: dict[int, tuple[str, tuple[tuple[int, int], ...]]] = {
     2: ("agm", ()),
     3: ("radian", ()),
     4: ("eval_sh_jacobi", ((2, 4), (4, 6), (1, 2))),
+    5: ("pro_ang1_cv", ((1, 1), (2, 2), (0, 0), (6, 6))),  # the characteristic value n (n + 1) of c = 0
 }
 
 
@@ -503,7 +528,8 @@ def _stated(count: int) -> Primitive:
     def samples(draw: Draw) -> tuple[tuple[Any, ...], dict[str, Any]]:
         shapes = draw.broadcastable(count)
         orders = [draw.integers(shape, *ends) for shape, ends in zip(shapes, whole, strict=False)]
-        variables = [draw.array(shape, 0.5, 3.0) for shape in shapes[len(whole) :]]
+        ends = (0.5, 3.0) if count < 5 else (0.1, 0.9)
+        variables = [draw.array(shape, *ends) for shape in shapes[len(whole) :]]
         return (*orders, *variables), {"function": name, "part": 0}
 
     operands = ", ".join(f"{{{n}}}" for n in range(count))
@@ -518,7 +544,7 @@ def _stated(count: int) -> Primitive:
         source=f"wengert.engine.ops.special.table.evaluated({operands}, function={{function!r}}, part={{part}})".format,
         samples=samples,
         elementwise=True,
-        operands=("a", "b", "c", "x")[4 - count :],
+        operands=("a", "b", "c", "d", "x")[5 - count :],
         parameters=("function", "part"),
     )
 
