@@ -49,6 +49,11 @@ CASES: dict[str, tuple[Any, Any, tuple[Any, ...]]] = {
     "entr": (special.entr, scipy_special.entr, (B,)),
     "logsumexp": (special.logsumexp, scipy_special.logsumexp, (A,)),
     "logsumexp axis": (lambda x: special.logsumexp(x, 1), lambda x: scipy_special.logsumexp(x, 1), (A,)),
+    "logsumexp of complex numbers": (
+        lambda x, b: special.logsumexp(x + 1j * b, 1, return_sign=True),
+        lambda x, b: scipy_special.logsumexp(x + 1j * b, 1, return_sign=True),
+        (A, B),
+    ),
     "logsumexp axes": (
         lambda x: special.logsumexp(x, (0, 1), keepdims=True),
         lambda x: scipy_special.logsumexp(x, (0, 1), keepdims=True),

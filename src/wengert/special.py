@@ -31,6 +31,7 @@ from wengert.engine.ops.comparison import (
     not_equal,
     where,
 )
+from wengert.engine.ops.complex import real
 from wengert.engine.ops.conversion import cast
 from wengert.engine.ops.conversion import stop_gradient_primitive as stop_gradient
 from wengert.engine.ops.exponential import exp, expit, log, log1p, logaddexp
@@ -456,11 +457,11 @@ def logsumexp(
     axes = axes_of("logsumexp", axis, len(shape))
     if not size(shape):
         return np.log(reduce_over(reduce_sum, "logsumexp", exp(a), axis, keepdims))
-    shift = _shift(a, axes)
+    shift = _shift(real(a), axes)
     terms = exp(a - shift)
     total = reduce_over(reduce_sum, "logsumexp", terms if b is None else b * terms, None, True, axes)
     empty = equal(total, 0)
-    signs = sign(total)
+    signs = total / where(empty, 1.0, absolute(total)) if is_complex(dtype_of(total)) else sign(total)
     safe = where(empty, 1.0, absolute(total) if return_sign else total)
     result = where(empty, -np.inf, log(safe) + shift)
     if not keepdims:

@@ -128,3 +128,13 @@ def test_bits_of_an_integer() -> None:
 
     for n in (9, 1, 0, 1000):
         assert wg.jit(program)(n) == program(n)
+
+
+def test_tuples_that_known_parts_order() -> None:
+    def program(x: Any) -> Any:
+        pairs = sorted({"b": x[0], "a": x[1] > 0, "c": "text"}.items(), reverse=True)
+        places = [(2, x[1], "q"), (1, x[0], None)]
+        places.sort()
+        return x[0] + 10.0 * (pairs[1][0] == "b") + places[0][1]
+
+    assert wg.jit(program)(_X) == program(_X)

@@ -16,6 +16,14 @@ from wengert.engine.core.errors import installed_file, is_foreign_file
 _POLYNOMIALS = os.path.join(os.path.dirname(np.__file__), "polynomial", "")
 #: What stands for a deque.
 _QUEUES = os.path.join(os.path.dirname(os.path.dirname(__file__)), "transforms", "queues.py")
+#: Files of SciPy whose classes have copies as the user's have.
+_IN_PYTHON = (
+    "scipy/stats/_covariance.py",
+    "scipy/stats/_distribution_infrastructure.py",
+    "scipy/stats/_multivariate.py",
+    "scipy/stats/_new_distributions.py",
+    "scipy/stats/_probability_distribution.py",
+)
 #: The modules that a second run replaces.
 _REPLACED = ("numpy", "scipy", "math", "cmath")
 
@@ -24,16 +32,16 @@ _REPLACED = ("numpy", "scipy", "math", "cmath")
 def is_copied_file(filename: str) -> bool:
     """Return whether the functions of a file have copies.
 
-    Those of NumPy, SciPy, Wengert and Python have none, but for NumPy's polynomials, and for the
-    methods that stand for those of a deque. Those of an installed package do
-    if it is written in Python alone, and computes with NumPy, SciPy or `math`.
+    Those of NumPy, SciPy, Wengert and Python have none, but for NumPy's polynomials, SciPy's classes above, and what
+    stands for a deque. Those of an installed package do if it is written in Python alone, and computes with NumPy,
+    SciPy or `math`.
     """
     if not is_foreign_file(filename) or filename == _QUEUES:
         return True
     inside = installed_file(filename)
     package = inside.partition("/")[0]
     if not package or package in _REPLACED:
-        return filename.startswith(_POLYNOMIALS)
+        return filename.startswith(_POLYNOMIALS) or inside.startswith(_IN_PYTHON)
     root = filename[: len(filename) - len(inside)]
     return _is_computing(package.removesuffix(".py")) and not _is_compiled(os.path.join(root, package))
 

@@ -171,12 +171,30 @@ def arranged(items: Any, *, key: Any = None, reverse: Any = False) -> Any:
         return made
     given = cast("list[Any]", items)
     keys: list[Any] = given if key is None else [run(key, item) for item in given]
-    if not any(isinstance(leaf, Box) and concrete(leaf) is None for leaf in tree.leaves(keys)):
-        order = sorted(range(len(given)), key=keys.__getitem__, reverse=reverse)
+    known = _deciding(keys)
+    if known is not None:
+        order = sorted(range(len(given)), key=known.__getitem__, reverse=reverse)
         return [given[place] for place in order]
     made = stand_in(given)
     _sort_by(made if key is None else keys, made, reverse)
     return [made[place] for place in range(len(given))]
+
+
+def _deciding(keys: list[Any]) -> list[Any] | None:
+    """Return the keys, or their first parts, if these are known and decide the order alone; None elsewhere."""
+    if all(map(_is_known, keys)):
+        return keys
+    if not all(type(key) is tuple for key in keys):
+        return None
+    count = min(
+        next((place for place, part in enumerate(key) if not _is_known(part)), len(key)) for key in keys
+    )
+    known = [key[:count] for key in keys]
+    return known if all(one not in known[:place] for place, one in enumerate(known)) else None
+
+
+def _is_known(key: Any) -> bool:
+    return not any(isinstance(leaf, Box) and concrete(leaf) is None for leaf in tree.leaves(key))
 
 
 def sorting(owner: Any) -> Any:

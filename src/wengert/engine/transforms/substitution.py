@@ -388,8 +388,14 @@ def with_substitutes(value: Any) -> Any:
     if isinstance(value, type):
         if value in STAND_INS:
             return STAND_INS[value]
-        return class_copy(value) if _is_users_class(value) else _of_library(value)
-    return object_copy(value) if _is_users_class(type(value)) else _of_library(value)
+        return class_copy(value) if _is_users_class(value) and _has_none(value) else _of_library(value)
+    is_copied = _is_users_class(type(value)) and _has_none(value)
+    return object_copy(value) if is_copied else _of_library(value)
+
+
+def _has_none(value: Any) -> bool:
+    """Return whether nothing of Wengert's stands for an object of SciPy's."""
+    return substitute_for(value) is None
 
 
 def _of_library(value: Any) -> Any:
@@ -548,7 +554,7 @@ def _function(function: FunctionType) -> Any:
         return _dispatcher(function)
     file, package = function.__code__.co_filename, (function.__module__ or "").partition(".")[0]
     is_copied = is_copied_file(file) and not (file == "<string>" and package in _LIBRARIES)  # of SciPy's exec
-    return _copy_of(function) if is_copied else _of_library(function)
+    return _copy_of(function) if is_copied and _has_none(function) else _of_library(function)
 
 
 def _dispatcher(function: Any) -> Any:
@@ -656,7 +662,8 @@ def _fill(made: FunctionType, function: FunctionType) -> None:
 
 def _method(method: MethodType) -> Any:
     function = method.__func__
-    if not isinstance(function, FunctionType) or not is_copied_file(function.__code__.co_filename):
+    is_copied = isinstance(function, FunctionType) and is_copied_file(function.__code__.co_filename)
+    if not is_copied or not _has_none(method):
         return _of_library(method)
     return MethodType(_function(function), with_substitutes(method.__self__))
 
