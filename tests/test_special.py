@@ -50,8 +50,8 @@ CASES: dict[str, tuple[Any, Any, tuple[Any, ...]]] = {
     "logsumexp": (special.logsumexp, scipy_special.logsumexp, (A,)),
     "logsumexp axis": (lambda x: special.logsumexp(x, 1), lambda x: scipy_special.logsumexp(x, 1), (A,)),
     "logsumexp of complex numbers": (
-        lambda x, b: special.logsumexp(x + 1j * b, 1, return_sign=True),
-        lambda x, b: scipy_special.logsumexp(x + 1j * b, 1, return_sign=True),
+        lambda x, b: np.abs(special.logsumexp(x + 1j * b, 1)),
+        lambda x, b: np.abs(scipy_special.logsumexp(x + 1j * b, 1)),
         (A, B),
     ),
     "logsumexp axes": (
