@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import FunctionType, MethodType
 from typing import Any
 
@@ -27,6 +27,7 @@ from wengert.engine.transforms.substitution import of_library
 from wengert.scipy import choices
 from wengert.scipy.registry import doubles
 from wengert.scipy.stats.base import INFINITY, Continuous, Discrete, Distribution, Rule, only_if, positive
+from wengert.scipy.stats.densities import FORMULAS
 from wengert.scipy.stats.inverses import quantile
 
 #: The methods of SciPy's that have no copy: they need its C code, a loop over elements, or known numbers.
@@ -36,26 +37,31 @@ _LEFT_OUT = {
     "dpareto_lognorm": "_munp _stats",
     "erlang": "_argcheck",
     "fisk": "_stats _munp",
+    "genhyperbolic": "_cdf _sf",
+    "geninvgauss": "_cdf",
     "gompertz": "_entropy",
     "hypergeom": "_cdf _sf _logcdf _logsf _stats _entropy",
     "invgauss": "_ppf _isf _entropy",
     "jf_skew_t": "_munp",
+    "kappa4": "_stats",
     "kappa3": "_sf _stats",
     "loguniform": "_munp",
     "lomax": "_stats",
+    "ncf": "_isf _stats",
+    "nct": "_isf _stats",
     "ncx2": "_cdf _sf _ppf _isf",
     "norminvgauss": "_sf _ppf _isf",
     "reciprocal": "_munp",
     "rice": "_cdf _sf _ppf _isf",
     "skewnorm": "_cdf _sf _ppf _isf",
+    "tukeylambda": "_stats _entropy",
     "truncpareto": "_logpdf _logcdf _logsf",
     "vonmises_line": "_cdf _ppf _stats",
     "wald": "_entropy",
     "weibull_max": "_munp",
 }
 #: The families that have no density that can be followed: for the same reasons, or their parameters are vectors.
-_NAMES = """genhyperbolic geninvgauss irwinhall kappa4 ksone kstwo kstwobign landau levy_stable ncf nchypergeom_fisher
-    nchypergeom_wallenius nct pearson3 poisson_binom skellam studentized_range tukeylambda zipfian"""
+_NAMES = """ksone kstwo landau levy_stable nchypergeom_fisher nchypergeom_wallenius poisson_binom studentized_range"""
 _UNFOLLOWED = frozenset(_NAMES.split())
 
 
@@ -68,10 +74,11 @@ class _Formulas:
     def __init__(self, family: Any) -> None:
         self._family = family
         self._left_out = _LEFT_OUT.get(family.name, "").split()
+        self._own: Mapping[str, Rule] = FORMULAS.get(family.name, {})
 
     def states(self, name: str) -> bool:
-        """Return whether the family itself states a method that can be copied."""
-        return name not in self._left_out and _is_own(self._stated(name)[0])
+        """Return whether the family itself states a method that can be copied, or there is a formula for it."""
+        return name in self._own or (name not in self._left_out and _is_own(self._stated(name)[0]))
 
     def _stated(self, name: str) -> tuple[Any, Any]:
         """Return the class that states a method, and the method."""
@@ -83,6 +90,8 @@ class _Formulas:
         return getattr(self._family, name)
 
     def __getattr__(self, name: str) -> Any:
+        if name in self._own:
+            return self._own[name]
         kind, method = self._stated(name)
         if isinstance(method, staticmethod):
             return of_library(method.__func__)

@@ -76,6 +76,14 @@ DOMAINS: dict[str, tuple[tuple[Any, Any] | None, ...]] = {
     "nctdtr": ((2, 6), _ANY, _ANY),
     "nctdtrit": ((2, 6), _ANY, _SHARE),
     "nctdtrinc": ((2, 6), _SHARE, _ANY),
+    "_ncx2_pdf": (_POSITIVE, (1, 5), _POSITIVE),
+    "_ncx2_sf": (_POSITIVE, (1, 5), _POSITIVE),
+    **dict.fromkeys(("_ncf_pdf", "_ncf_sf"), (_POSITIVE, (2, 4), (3, 6), _POSITIVE)),
+    **dict.fromkeys(("_nct_pdf", "_nct_sf"), (_ANY, (2, 6), _ANY)),
+    **dict.fromkeys(("_kolmogc",), ((0.3, 2.0),)),
+    "_kolmogci": (_SHARE,),
+    "_gen_harmonic": ((2, 30), (0.2, 3.0)),
+    "_normalized_gen_harmonic": ((2, 4), (5, 8), (9, 30), (0.2, 3.0)),
     "tklmbda": (_INSIDE, (0.2, 0.9)),
     "chdtr": (_POSITIVE, _POSITIVE),
     "chdtrc": (_POSITIVE, _POSITIVE),
@@ -90,7 +98,8 @@ DOMAINS: dict[str, tuple[tuple[Any, Any] | None, ...]] = {
 }
 #: Their slopes have no derivative in the last operand.
 FIRST_ORDER = {"smirnov", "smirnovi", "mathieu_a", "mathieu_b", "pro_cv", "obl_cv", "zetac", "_riemann_zeta"}
-FIRST_ORDER |= {name for name in DOMAINS if name.startswith(("ncf", "nct"))}
+FIRST_ORDER |= {name for name in DOMAINS if name.startswith(("ncf", "nct"))} - {"ncfdtr", "nctdtr"}
+FIRST_ORDER |= {"_gen_harmonic", "_normalized_gen_harmonic"}
 #: Functions that SciPy computes by a search with a tolerance, which differences show.
 INEXACT = dict.fromkeys(("ncfdtrinc",), 1e-2)
 

@@ -140,6 +140,13 @@ def _kolmogorov_slope(x: Any) -> Any:
     return -where(is_left, left, 8.0 * far * right)
 
 
+def _share_slope(y: Any, first: Any, last: Any, n: Any, a: Any) -> Any:
+    """Return the slope in a of the share that some terms have in the sum of ``k^-a`` for k to n."""
+    return (_of._harmonic_slope(first, last, a) - y * _of._harmonic_slope(1.0, n, a)) / _of._gen_harmonic(
+        n, a
+    )
+
+
 def _besselpoly_slope(a: Any, power: Any, v: Any) -> Any:
     before = where(equal(v, 0), -_of.besselpoly(a, power + 1, 1.0), _of.besselpoly(a, power + 1, v - 1))
     return before - _of.besselpoly(a, power + 1, v + 1)
@@ -180,8 +187,11 @@ _ROWS: dict[str, Partials] = {
     "obl_cv": _in_last(3, lambda y, m, n, c: _of._obl_cv_slope(m, n, c)),
     "_pro_cv_slope": (None, None, None),
     "_obl_cv_slope": (None, None, None),
-    "_ncf_pdf": (None,) * 4,
-    "_nct_pdf": (None,) * 3,
+    "_kolmogc": (lambda y, x: -_kolmogorov_slope(x),),
+    "_kolmogci": (lambda y, q: -1.0 / _kolmogorov_slope(y),),
+    "_gen_harmonic": (None, lambda y, n, a: _of._harmonic_slope(1.0, n, a)),
+    "_normalized_gen_harmonic": (None, None, None, lambda y, *operands: _share_slope(y, *operands)),
+    "_harmonic_slope": (None,) * 3,
 }
 
 # -- derivatives of functions of several parts -----------------------------------------------------------
@@ -318,6 +328,37 @@ def _chi_density(x: Any, df: Any, nc: Any) -> Any:
     return where(is_central, 0.5 * incomplete_slope(0.5 * df, 0.5 * x), inner)
 
 
+def _chi_density_slope(x: Any, df: Any, nc: Any) -> Any:
+    """Return the slope of the density in x, by the recurrence of Bessel functions."""
+    density = _of._ncx2_pdf(x, df, nc)
+    return 0.5 * ((nc * _of._ncx2_pdf(x, df + 2.0, nc) + (df - 2.0) * density) / x - density)
+
+
+def _f_density_next(x: Any, dfn: Any, dfd: Any, nc: Any) -> Any:
+    """Return the density of two degrees of freedom more, at the same share of the incomplete beta."""
+    ratio = dfn / (dfn + 2.0)
+    return ratio * _of._ncf_pdf(x * ratio, dfn + 2.0, dfd, nc)
+
+
+def _f_density_slope(y: Any, x: Any, dfn: Any, dfd: Any, nc: Any) -> Any:
+    """Return the slope of the density in x: a mean over Poisson's weights, whose mean is the noncentrality."""
+    whole = dfn * x + dfd
+    inner = (0.5 * dfn - 1.0 - (0.5 * dfd - 1.0) * dfn * x / dfd) * y + 0.5 * nc * _f_density_next(
+        x, dfn, dfd, nc
+    )
+    return (inner * dfd / x - 2.0 * dfn * y) / whole
+
+
+def _t_density_moment(t: Any, df: Any, nc: Any, power: int) -> Any:
+    """Return the integral for the density with a further power of the root of chi squared over df, 1 or 2."""
+    ratio = sqrt((df + power) / df)
+    density = _of._nct_pdf(t * ratio, df + power, nc)
+    if power == 2:
+        return ratio * density
+    factor = exp(lgamma(0.5 * df + 0.5) - lgamma(0.5 * df)) * sqrt(0.5 * (df + 1.0)) / (0.5 * df)
+    return factor * density
+
+
 def _f_by_noncentrality(dfn: Any, dfd: Any, nc: Any, x: Any) -> Any:
     """Return the slope as half a difference: two degrees of freedom more, at the same share of the incomplete beta."""
     return 0.5 * (_of.ncfdtr(dfn + 2.0, dfd, nc, x * dfn / (dfn + 2.0)) - _of.ncfdtr(dfn, dfd, nc, x))
@@ -432,6 +473,38 @@ def _inverted(distribution: str, place: int) -> Partials:
     return tuple(map(partial, range(len(forward))))
 
 
+_ROWS["_ncx2_pdf"] = (
+    lambda y, x, df, nc: _chi_density_slope(x, df, nc),
+    None,
+    lambda y, x, df, nc: 0.5 * (_of._ncx2_pdf(x, df + 2.0, nc) - y),
+)
+_ROWS["_ncx2_sf"] = (
+    lambda y, x, df, nc: -_of._ncx2_pdf(x, df, nc),
+    None,
+    lambda y, x, df, nc: _of._ncx2_pdf(x, df + 2.0, nc),
+)
+_ROWS["_ncf_pdf"] = (
+    _f_density_slope,
+    None,
+    None,
+    lambda y, x, dfn, dfd, nc: 0.5 * (_f_density_next(x, dfn, dfd, nc) - y),
+)
+_ROWS["_ncf_sf"] = (
+    lambda y, x, dfn, dfd, nc: -_of._ncf_pdf(x, dfn, dfd, nc),
+    None,
+    None,
+    lambda y, x, dfn, dfd, nc: -_f_by_noncentrality(dfn, dfd, nc, x),
+)
+_ROWS["_nct_pdf"] = (
+    lambda y, t, df, nc: nc * _t_density_moment(t, df, nc, 1) - t * _t_density_moment(t, df, nc, 2),
+    None,
+    lambda y, t, df, nc: t * _t_density_moment(t, df, nc, 1) - nc * y,
+)
+_ROWS["_nct_sf"] = (
+    lambda y, t, df, nc: -_of._nct_pdf(t, df, nc),
+    None,
+    lambda y, t, df, nc: -_t_by_noncentrality(df, nc, t),
+)
 for _name in ("chndtr", "ncfdtr", "nctdtr"):
     _ROWS[_name] = tuple(map(_of_operands, _DISTRIBUTIONS[_name]))
 for _name, _inverse in _INVERSES.items():
@@ -466,7 +539,15 @@ def _second_kind(name: str, *operands: Any) -> tuple[Any, Any]:
     return values[places], slopes[places]
 
 
+@np.vectorize
+def _harmonic(first: float, last: float, a: float) -> float:
+    """Return the slope in a of the sum of ``k^-a``."""
+    k = np.arange(first, last + 1.0)
+    return -float(np.sum(np.log(k) * k**-a))
+
+
 _OWN: dict[str, Callable[..., Any]] = {
+    "_harmonic_slope": functools.partial(_harmonic),
     "lqn": functools.partial(_second_kind, "lqn"),
     "lqmn": functools.partial(_second_kind, "lqmn"),
     "_mathieu_a_slope": functools.partial(_mathieu, "mathieu_cem"),
@@ -600,6 +681,7 @@ _COMPOSED: dict[str, Callable[..., Any]] = {
     "airye": _airye,
     "kelvin": lambda x: tuple(_of[a](x) + 1j * _of[b](x) for a, b in _KELVIN),
     "round": rint,
+    "_kolmogp": _kolmogorov_slope,
     "eval_chebyc": lambda n, x: 2.0 * _of.eval_chebyt(n, 0.5 * x),
     "eval_chebys": lambda n, x: _of.eval_chebyu(n, 0.5 * x),
     "eval_sh_chebyt": lambda n, x: _of.eval_chebyt(n, 2.0 * x - 1.0),
