@@ -68,7 +68,29 @@ def over_a_solid(k: Any) -> Any:
     return integrate.tplquad(lambda z, y, x: k * x * y * z, 0, 1, 0, lambda x: x, 0, above)[0]
 
 
+def of_a_vector(k: Any) -> Any:
+    return np.sum(integrate.quad_vec(lambda x: np.array([np.exp(-k * x), x * k]), 0.0, k)[0])
+
+
+def by_exponentials(k: Any) -> Any:
+    one = integrate.tanhsinh(lambda x, c: np.exp(-c * k * x), 0.0, np.inf, args=(2.0,)).integral
+    several = integrate.tanhsinh(lambda x: np.sin(k * x), np.array([0.0, 1.0]), np.array([1.0, 3.0])).integral
+    return one + np.sum(several)
+
+
+def of_a_box(k: Any) -> Any:
+    one = integrate.cubature(lambda x: np.exp(-k * x[:, 0]), [0.0], [np.inf]).estimate
+    return one + integrate.cubature(lambda x: np.exp(-k * x[:, 0] * x[:, 1]), [0.0, 0.0], [1.0, k]).estimate
+
+
+def sums(k: Any) -> Any:
+    finite = integrate.nsum(lambda x, c: np.exp(-c * k * x), 1.0, 40.0, args=(np.array([0.1, 0.3]),)).sum
+    slow = integrate.nsum(lambda x: (x + k) ** (-1.5 - k), 1.0, np.inf).sum
+    return np.sum(finite) + slow + integrate.nsum(lambda x: np.exp(-k * x), 0.5, np.inf, step=0.5).sum
+
+
 PROGRAMS = (
+    of_a_vector, by_exponentials, of_a_box, sums,
     over_a_triangle, over_a_half_plane, up_to_followed_limits, pytest.param(over_a_solid, marks=pytest.mark.slow),
     gauss, between, decay, stiff, prey, first_time,
 )  # fmt: skip
@@ -112,6 +134,8 @@ def test_functions_that_are_not_followed_are_scipys() -> None:
         lambda k: integrate.quad(lambda y: k * y, 0.0, 1.0, weight="cos", wvar=2.0)[0],
         lambda k: integrate.quad(lambda y: k * y, 0.0, 1.0, full_output=True)[0],
         lambda k: integrate.odeint(lambda y, t: -k * y, 1.0, [0.0, 1.0], full_output=True)[0][1, 0],
+        lambda k: integrate.tanhsinh(lambda x: -k * x, 0.0, 1.0, log=True).integral,
+        lambda k: integrate.cubature(lambda x: k * x[:, 0], [0.0], [1.0], points=[np.array([0.5])]).estimate,
     ],
 )
 def test_options_without_a_meaning_are_refused(program: Callable[[Any], Any]) -> None:

@@ -17,6 +17,7 @@ from wengert.engine.boxes import Box
 from wengert.engine.core import tree
 from wengert.engine.core.errors import ArgumentError, message
 from wengert.engine.transforms.callbacks import with_callbacks
+from wengert.engine.transforms.forward_mode import jvp
 from wengert.integrate import ivp, quadrature
 from wengert.integrate.solution import OdeResult
 from wengert.integrate.states import is_scipys
@@ -56,6 +57,86 @@ def _quad(call: Any) -> Any:
     )
     settings = {"epsabs": call.epsabs, "epsrel": call.epsrel, "points": call.points}
     return quadrature.quad(call.func, call.a, call.b, call.args, limit=max(call.limit, 200), **settings)
+
+
+@in_place_of("scipy.integrate.quad_vec")
+def _quad_vec(call: Any) -> Any:
+    if not holds_box(call.a, call.b) and not is_followed(call.f, _within(call.a, call.b), *call.args):
+        return NotImplemented
+    _refuse("scipy.integrate.quad_vec", full_output=call.full_output, quadrature=call.quadrature)
+    settings = {"epsabs": call.epsabs, "epsrel": call.epsrel, "points": call.points}
+    return quadrature.quad(
+        call.f, call.a, call.b, call.args, limit=min(max(call.limit, 200), 1000), **settings
+    )
+
+
+@in_place_of("scipy.integrate.cubature")
+def _cubature(call: Any) -> Any:
+    """Return the integral over a box, by the rule of Genz and Malik for several axes."""
+    middle = np.array([[_within(*ends) for ends in zip(call.a, call.b, strict=True)]])
+    if not holds_box(call.a, call.b) and not is_followed(call.f, middle, *call.args):
+        return NotImplemented
+    _refuse("scipy.integrate.cubature", points=call.points)
+    given: dict[str, Any] = call.__dict__
+    del given["points"], given["workers"], given["rule"]
+    return quadrature.cubature(given.pop("f"), given.pop("a"), given.pop("b"), **given)
+
+
+@in_place_of("scipy.integrate.tanhsinh")
+def _tanhsinh(call: Any) -> Any:
+    """Return SciPy's result with the integrals over one interval or several finite ones, and estimates of their errors.
+
+    A logarithm of the integrand, and levels, are SciPy's alone.
+    """
+    func, a, b, args = call.f, call.a, call.b, call.args
+    middle = _within(a, b) if not np.ndim(a) and not np.ndim(b) else 0.5 * (a + b)
+    if not holds_box(a, b) and not is_followed(func, middle, *args):
+        return NotImplemented
+    _refuse("scipy.integrate.tanhsinh", log=call.log, maxlevel=call.maxlevel, callback=call.callback)
+    settings = {"epsabs": call.atol or 0.0, "epsrel": call.rtol or 1e-10}
+    if np.ndim(a) or np.ndim(b):
+        width = b - a
+        found = quadrature.quad(lambda t: width * func(a + t * width, *args), 0.0, 1.0, **settings)
+    else:
+        found = quadrature.quad(func, a, b, args, **settings)
+    return _result(integral=found[0], error=found[1])
+
+
+@in_place_of("scipy.integrate.nsum")
+def _nsum(call: Any) -> Any:
+    """Return SciPy's result with the sum of ``f(a) + f(a + step) + ... + f(b)``, where b may be infinite.
+
+    Beyond 1,000 terms an infinite sum is its integral, with corrections by derivatives (Euler and Maclaurin).
+    """
+    a, b, step, args = (float(call.a), float(call.b), float(call.step), call.args)
+    if not is_followed(call.f, a, *args):
+        return NotImplemented
+    _refuse("scipy.integrate.nsum", log=call.log, tolerances=call.tolerances)
+    count = min(np.floor((b - a) / step) + 1.0, 1000.0 if np.isinf(b) else np.inf)
+    if not 0 <= count <= call.maxterms or np.isinf(a):
+        requirement = f"a followed sum begins at a number, and has at most {call.maxterms} terms, or no end"
+        raise ArgumentError(message("scipy.integrate.nsum", requirement, f"{a:g} to {b:g}"))
+    terms = a + step * np.arange(count)
+    axes = (1,) * max((np.ndim(arg) for arg in args), default=0)
+    total, error = np.sum(call.f(terms.reshape(-1, *axes), *args), axis=0), 0.0
+    if np.isinf(b):
+        last = a + step * count
+        slope = _derivative(lambda x: call.f(x, *args))
+        third = _derivative(_derivative(slope))
+        integral, error = quadrature.quad(call.f, last, np.inf, args, epsabs=1e-12, epsrel=1e-10)
+        total = total + integral / step + 0.5 * call.f(last, *args)
+        total = total - step / 12 * slope(last) + step**3 / 720 * third(last)
+    return _result(sum=total, error=error)
+
+
+def _derivative(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return lambda x: jvp(function, (x,), (1.0,))[1]
+
+
+def _result(**parts: Any) -> Any:
+    from scipy.optimize import OptimizeResult
+
+    return OptimizeResult(success=True, status=0, nfev=np.nan, **parts)
 
 
 @in_place_of("scipy.integrate.nquad")
