@@ -73,8 +73,8 @@ WINGS = {
         "sparse": "core ir nest boxes primitive ops transforms passes implicit compiler",
         "integrate": """core ir nest boxes primitive ops array transforms control numpy random scipy implicit
             sparse""",
-        "optimize": """core ir nest boxes primitive ops array transforms control numpy implicit compiler compiler.llvm
-            sparse compiler.freestanding""",
+        "optimize": """core ir nest boxes primitive ops array transforms control numpy random implicit compiler
+            compiler.llvm sparse compiler.freestanding""",
         "fit": "core boxes control ops random transforms optimize",
     },
     "learning": {

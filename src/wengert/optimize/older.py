@@ -11,7 +11,9 @@ import numpy as np
 from wengert import implicit
 from wengert.engine.array.substitutes import as_tuple, enter_caller, holds_box, in_place_of, is_followed
 from wengert.engine.core.errors import ArgumentError, message
+from wengert.numpy.creation import asarray
 from wengert.numpy.linear_algebra import norm
+from wengert.optimize import global_minima
 from wengert.optimize.followed import least_squares, minimize
 from wengert.optimize.scipys import part_of, scipy_optimize
 
@@ -124,6 +126,33 @@ def _enter_linear() -> None:
         enter_caller(f"scipy.optimize.{function.__name__}", function)
 
 
+@in_place_of("scipy.optimize.approx_fprime")
+def _approx_fprime(call: Any) -> Any:
+    """Return SciPy's differences, of which a transform takes the derivative."""
+    x = np.ravel(asarray(call.xk) * 1.0)
+    if not is_followed(call.f, x, *call.args):
+        return NotImplemented
+    steps, value = (x + call.epsilon) - x, call.f(x, *call.args)
+    moved = [x + steps * (np.arange(len(x)) == place) for place in range(len(x))]
+    return np.stack([call.f(one, *call.args) - value for one in moved], axis=-1) / steps
+
+
+@in_place_of("scipy.optimize.isotonic_regression")
+def _isotonic_regression(call: Any) -> Any:
+    """Return SciPy's result with x alone, the greatest of the least means over the intervals about each place."""
+    if not holds_box(call.y, call.weights):
+        return NotImplemented
+    order = slice(None, None, 1 if call.increasing else -1)
+    y = asarray(call.y)[order] * 1.0
+    weights = np.ones(len(y)) if call.weights is None else asarray(call.weights)[order] * 1.0
+    is_before = np.tri(len(y), dtype=bool).T  # the first place, and the last one
+    sums = [np.cumsum(np.where(is_before, part, 0.0), axis=1) for part in (weights * y, weights)]
+    means = np.where(is_before, sums[0], np.inf) / np.where(is_before, sums[1], 1.0)
+    least = np.flip(np.minimum.accumulate(np.flip(means, 1), axis=1), 1)
+    x = np.max(np.where(is_before, least, -np.inf), axis=0)
+    return scipy_optimize("isotonic_regression").OptimizeResult(x=x[order])
+
+
 def enter() -> None:
     """Enter the solvers in SciPy's place."""
 
@@ -140,4 +169,9 @@ def enter() -> None:
     for name in _NONLINEAR:
         _standing_for(name, _root, lambda given: np.asarray(given["xin"]) * 1.0)
     _standing_for("fixed_point", _fixed_point, lambda given: np.asarray(given["x0"]) * 1.0)
+    searches = {"brute": global_minima.brute, "basinhopping": global_minima.basinhopping}
+    for name in global_minima.BETWEEN_BOUNDS:
+        searches[name] = functools.partial(global_minima.searched, name)
+    for name, search in searches.items():
+        _standing_for(name, search, functools.partial(global_minima.middle, name))
     _enter_linear()
