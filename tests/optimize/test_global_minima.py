@@ -77,7 +77,9 @@ def test_refusals() -> None:
         ArgumentError, match=r"scipy\.optimize\.brute: the least point of a grid has no derivative"
     ):
         wg.grad(lambda s: optimize.brute(lambda t: (t[0] - s) ** 2, [(0.0, 1.0)], finish=None)[0])(0.5)
-    with pytest.raises(LimitError, match=r"must end at a minimum to have a derivative"):  # flat in one variable
+    with pytest.raises(
+        LimitError, match=r"must end at a minimum to have a derivative"
+    ):  # flat in one variable
         wg.grad(lambda s: optimize.shgo(lambda t: (t[0] - s) ** 2 * (t[1] > 9.0), _ENDS).x[0])(0.5)
 
 

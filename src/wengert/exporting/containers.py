@@ -197,5 +197,5 @@ def rearranged(
 def _names(structure: tree.Structure) -> Sequence[str]:
     """Return the key of each part of a container: its number in a sequence."""
     if structure.kind is not None and tree.is_namedtuple(structure.kind):
-        return cast("Any", structure.kind)._fields
+        return structure.keys or cast("Any", structure.kind)._fields
     return [str(key) for key in structure.keys or range(len(structure.children))]

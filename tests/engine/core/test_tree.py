@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import wengert as wg
 from tests.engine.transforms.containers import TREE, Frozen, Layer, Pair, Point
 from wengert.engine.core import tree
 from wengert.engine.core.errors import ArgumentError
@@ -176,3 +177,47 @@ def test_different_containers(first: Any, second: Any, expected: str, actual: st
 )
 def test_structures_are_shown_as_python_writes_them(container: Any, shown: str) -> None:
     assert tree.show(tree.flatten(container)[1]) == shown
+
+
+class Result(Pair):
+    """A named tuple with attributes, as the results of SciPy's tests have."""
+
+
+def _result(x: Any, inner: Any, text: Any) -> Result:
+    made = Result(x, 2 * x)
+    vars(made).update(count=inner, kind=text, _type=np.dtype(float))
+    return made
+
+
+@given(st.floats(-1, 1), trees, st.text(max_size=3))
+def test_attributes_beside_the_fields_are_kept(x: float, inner: Any, text: str) -> None:
+    value = [_result(x, inner, text)]
+    leaves, structure = tree.flatten(value)
+    (again,) = tree.unflatten(structure, leaves)
+    assert (again, type(again)) == (value[0], Result)
+    assert vars(again) == vars(value[0])
+    taken: list[Any] = []
+    assert tree.taker(structure)(value, taken)
+    assert taken == leaves
+    assert not tree.taker(structure)([_result(x, inner, text + "!")], taken)
+    assert not tree.taker(structure)([Result(x, 2 * x)], taken)
+    parts = tree.children(value[0])
+    assert parts is not None
+    assert [leaf for part in parts.values() for leaf in tree.leaves(part)] == leaves
+    assert len(tree.paths(structure)) == len(leaves)
+
+
+def test_attributes_of_results_and_arguments_in_every_mode() -> None:
+    program = lambda x: _result(np.sum(x * x), x, "two-sided")  # noqa: E731
+    x = np.array([1.0, 3.0])
+    found = wg.jit(program)(x)
+    for again in (found, wg.jit(program)(x), wg.jvp(program, (x,), (x,))[0]):
+        assert (again, again.kind, again._type) == ((10.0, 20.0), "two-sided", np.dtype(float))
+        np.testing.assert_array_equal(again.count, x)
+    np.testing.assert_array_equal(wg.vmap(program)(np.stack([x, x])).count, [x, x])
+    slope = wg.grad(lambda r: r[0] * np.sum(r.count))(_result(2.0, x, "a"))
+    assert (slope[0], slope.kind) == (4.0, "a")
+    np.testing.assert_array_equal(slope.count, [2.0, 2.0])
+    doubled = wg.jit(lambda r: r[1] * r.count)
+    for factor in (1.0, 2.0, 3.0):
+        np.testing.assert_array_equal(doubled(_result(1.0, factor * x, "a")), 2.0 * factor * x)

@@ -159,7 +159,13 @@ def _flatten(tree: Any, leaves: list[Any]) -> Structure:
             leaves.append(tree)
             return LEAF
         case "sequence":
-            return Structure(kind, (), _flatten_all(tree, leaves))
+            parts, settings = _attributes(tree)
+            if not parts and not settings:
+                return Structure(kind, (), _flatten_all(tree, leaves))
+            keys = (*tree._fields, *parts)
+            return Structure(
+                kind, keys, _flatten_all((*tree, *parts.values()), leaves), tuple(settings.items())
+            )
         case "dataclass":
             names, fixed = _fields(tree)
             return Structure(
@@ -174,6 +180,20 @@ def _flatten(tree: Any, leaves: list[Any]) -> Structure:
             return Structure(kind, (), (LEAF,), (("labels", Labels(tree)),))
         case _:
             return _NONE
+
+
+def _attributes(tree: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return what a named tuple holds beside its fields, as SciPy's results do: trees, and settings."""
+    kind = cast("type[Any]", type(tree))
+    held: dict[str, Any] = vars(tree) if kind.__dictoffset__ and is_namedtuple(kind) else {}
+    parts = {name: value for name, value in held.items() if _is_part(value)}
+    return parts, {name: value for name, value in held.items() if name not in parts}
+
+
+def _is_part(value: Any) -> bool:
+    """Return whether an attribute is a number, an array or a container, and no setting such as a text or a module."""
+    is_number = isinstance(value, (int, float, complex)) or hasattr(value, "dtype")
+    return not isinstance(value, type) and (is_number or _container(type(value)) != "leaf")
 
 
 def _flatten_all(parts: Iterable[Any], leaves: list[Any]) -> tuple[Structure, ...]:
@@ -248,13 +268,25 @@ def _reader_of_parts(structure: Structure) -> Callable[[Any], Sequence[Any] | No
         case "empty":
             return lambda tree: ()
         case "sequence":
-            return lambda tree: tree
+            return _reader_of_record(structure) if keys or fixed else lambda tree: tree
         case "dataclass":
             return fields
         case "labelled":
             return lambda tree: [values_of(tree)]
         case _:
             return items
+
+
+def _reader_of_record(structure: Structure) -> Callable[[Any], Sequence[Any] | None]:
+    """Return a function that reads the parts of a named tuple with attributes."""
+
+    def read(tree: Any) -> Sequence[Any] | None:
+        held, names = vars(tree), structure.keys[len(tree) :]
+        if any(held.get(name, UNSET) is not setting for name, setting in structure.fixed):
+            return None
+        return [*tree, *(held[name] for name in names)] if held.keys() >= set(names) else None
+
+    return read
 
 
 def children(container: Any) -> dict[Any, Any] | None:
@@ -274,7 +306,7 @@ def children(container: Any) -> dict[Any, Any] | None:
     if issubclass(kind, dict):
         return {key: container[key] for key in _sorted_keys(container)}
     if issubclass(kind, SEQUENCE):
-        return dict(enumerate(container))
+        return {**dict(enumerate(container)), **_attributes(container)[0]}
     if dataclasses.is_dataclass(container) and not isinstance(container, type):
         return {name: getattr(container, name) for name in _fields(container)[0]}
     return None
@@ -313,6 +345,8 @@ def maker(structure: Structure) -> Maker:
     match _container(kind):
         case "sequence" if not hasattr(kind, "_fields"):
             return lambda values: make([part(values) for part in parts])
+        case "sequence" if structure.keys or structure.fixed:
+            return _record_maker(structure, parts)
         case "sequence":
             return lambda values: make(*[part(values) for part in parts])
         case "mapping":
@@ -337,6 +371,20 @@ def _mapping_maker(structure: Structure, parts: Sequence[Maker]) -> Maker:
         return items if make is dict else make(*settings, items)
 
     return mapping
+
+
+def _record_maker(structure: Structure, parts: Sequence[Maker]) -> Maker:
+    """Return a function that makes a named tuple with attributes, without its ``__init__``, which may want them all."""
+    kind = cast("Any", structure.kind)
+    count, names = len(kind._fields), structure.keys[len(kind._fields) :]
+
+    def record(values: Iterator[Any]) -> Any:
+        found = [part(values) for part in parts]
+        made: Any = tuple.__new__(kind, found[:count])
+        vars(made).update(structure.fixed, **dict(zip(names, found[count:], strict=True)))
+        return made
+
+    return record
 
 
 def _dataclass_maker(structure: Structure, parts: Sequence[Maker]) -> Maker:

@@ -108,8 +108,9 @@ def _keys(structure: Structure) -> Iterator[Any]:
 
 
 def is_record(structure: Structure) -> bool:
-    """Return whether a structure is a named tuple."""
-    return structure.kind is not None and is_namedtuple(structure.kind)
+    """Return whether a structure is a named tuple without further attributes."""
+    has_more = structure.keys or structure.fixed
+    return structure.kind is not None and is_namedtuple(structure.kind) and not has_more
 
 
 # -- the function ----------------------------------------------------------------------------------------
