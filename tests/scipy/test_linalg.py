@@ -67,6 +67,14 @@ CALLS: dict[str, tuple[Any, ...]] = {
     "lu_solve": (lambda m, a, b: m.lu_solve(m.lu_factor(a), b), A[[1, 2, 0]], V),
     "lu_solve transposed": (lambda m, a, b: m.lu_solve(m.lu_factor(a), b, trans=1), A[[1, 2, 0]], B),
     "qr": (lambda m, a: m.qr(a, mode="economic"), TALL),
+    "qr_multiply": (lambda m, a, c: m.qr_multiply(a, c), TALL, RNG.uniform(-1, 1, (2, 4))),
+    "qr_multiply left": (lambda m, a, c: m.qr_multiply(a, c, mode="left"), TALL, V),
+    "qr_multiply conjugate": (lambda m, a, c: m.qr_multiply(a, c, conjugate=True), COMPLEX, B.T),
+    "hessenberg": (lambda m, a: m.hessenberg(a, calc_q=True), RNG.uniform(-1, 1, (5, 5))),
+    "hessenberg complex": (lambda m, a: m.hessenberg(a, calc_q=True), COMPLEX),
+    "hessenberg stack": (lambda m, a: m.hessenberg(a), STACK),
+    "funm": (lambda m, a: m.funm(a, lambda x: np.sin(x) * x), A),
+    "funm complex": (lambda m, a: m.funm(a, np.exp), COMPLEX),
     "qr r": (lambda m, a: m.qr(a, mode="r"), A),
     "polar": (lambda m, a: m.polar(a), TALL),
     "polar left": (lambda m, a: m.polar(a, "left"), TALL.T.copy()),
@@ -336,3 +344,18 @@ def test_signatures_are_scipys(name: str) -> None:
     if not hasattr(theirs, name):
         pytest.skip("not in this version of SciPy")
     check_signatures(getattr(linalg, name), getattr(theirs, name))
+
+
+@pytest.mark.parametrize(
+    "a", [np.eye(2), np.array([[1.0, 1.0], [0.0, 1.0]]), np.array([[1.0, 1.0], [1e-12, 1.0]])]
+)
+def test_functions_of_matrices_with_equal_eigenvalues_are_refused(a: Any) -> None:
+    with pytest.raises(WengertError, match=r"funm: the eigenvalues must differ"):
+        wg.vjp(lambda a: theirs.funm(a, np.exp), a)
+    with pytest.raises(WengertError, match=r"funm: the eigenvalues must differ"):
+        wg.jit(lambda a: theirs.funm(a, np.exp))(a)
+
+
+def test_functions_of_real_matrices_that_are_not_real_are_refused() -> None:
+    with pytest.raises(WengertError, match=r"funm: the function of a real matrix must be real"):
+        wg.vjp(lambda a: theirs.funm(a, np.sqrt), np.diag([-1.0, 2.0]))

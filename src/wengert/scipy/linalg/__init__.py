@@ -63,6 +63,7 @@ from wengert.scipy.linalg.functions import (
     tanhm,
     tanm,
 )
+from wengert.scipy.linalg.reductions import funm, hessenberg, qr_multiply
 from wengert.scipy.linalg.riccati import solve_continuous_are, solve_discrete_are
 from wengert.scipy.linalg.special_matrices import (
     block_diag,
@@ -81,9 +82,9 @@ __all__ = [
     "block_diag", "cho_factor", "cho_solve", "cho_solve_banded", "cholesky", "cholesky_banded", "circulant",
     "companion", "convolution_matrix", "coshm", "cosm", "det", "eig", "eig_banded", "eigh", "eigh_tridiagonal",
     "eigvals", "eigvals_banded", "eigvalsh", "eigvalsh_tridiagonal", "expm", "expm_frechet",
-    "fractional_matrix_power", "hankel", "inv", "khatri_rao", "ldl", "leslie", "logm", "lstsq", "lu",
-    "lu_factor", "lu_solve", "norm", "null_space", "orth", "pinv", "polar", "qr", "rq", "sinhm", "sinm",
-    "solve", "solve_banded", "solve_circulant", "solve_continuous_are", "solve_continuous_lyapunov",
+    "fractional_matrix_power", "funm", "hankel", "hessenberg", "inv", "khatri_rao", "ldl", "leslie", "logm", "lstsq",
+    "lu", "lu_factor", "lu_solve", "norm", "null_space", "orth", "pinv", "polar", "qr", "qr_multiply", "rq",
+    "sinhm", "sinm", "solve", "solve_banded", "solve_circulant", "solve_continuous_are", "solve_continuous_lyapunov",
     "solve_discrete_are", "solve_discrete_lyapunov", "solve_lyapunov", "solve_sylvester", "solve_toeplitz",
     "solve_triangular", "solveh_banded", "sqrtm", "svd", "svdvals", "tanhm", "tanm", "toeplitz",
 ]  # fmt: skip
