@@ -59,6 +59,17 @@ CALLS: dict[str, tuple[Any, ...]] = {
     ),
     "wishart of one row": (lambda m, x, df, s: m.wishart.logpdf(x, df, s), np.array(2.0), np.array(3.5), np.array(0.7)),
     "wishart moments": (lambda m, df, s: (m.wishart.mean(df, s), m.wishart.var(df, s)), np.array(4.5), COV),
+    "invwishart": (
+        lambda m, x, df, s: m.invwishart.logpdf(symmetric(x), df, symmetric(s)), MATRIX, np.array(4.5), COV,
+    ),
+    "invwishart of several": (
+        lambda m, x, df, s: m.invwishart.pdf(symmetric(np.stack([x, 2 * x], axis=2)), df, symmetric(s)),
+        *(MATRIX, np.array(4.5), COV),
+    ),
+    "invwishart of one row": (lambda m, x, s: m.invwishart.logpdf(x, 3.5, s), np.array(2.0), np.array(0.7)),
+    "invwishart moments": (
+        lambda m, df, s: (m.invwishart.mean(df, s), m.invwishart.mode(df, s)), np.array(5.5), COV,
+    ),
     "t": (lambda m, x, mean, c, df: m.multivariate_t.logpdf(x, mean, c, df), X, MEAN, COV, np.array(3.5)),
     "t pdf": (lambda m, x, mean, c, df: m.multivariate_t.pdf(x[0], mean, c, df), X, MEAN, COV, np.array(0.4)),
     "t entropy": (lambda m, c, df: m.multivariate_t.entropy(shape=c, df=df), COV, np.array(3.5)),

@@ -41,6 +41,7 @@ from wengert.scipy.stats.gammas import beta, chi2, f, gamma, invgamma, t
 from wengert.scipy.stats.kernels import gaussian_kde
 from wengert.scipy.stats.multivariate import (
     dirichlet,
+    invwishart,
     multinomial,
     multivariate_normal,
     multivariate_t,
@@ -67,7 +68,7 @@ from wengert.scipy.stats.truncated import truncnorm
 __all__ = [
     "bernoulli", "beta", "binom", "cauchy", "chi2", "circmean", "circstd", "circvar", "describe", "dirichlet",
     "entropy", "expon", "f", "gamma", "gaussian_kde", "geom", "gmean", "gumbel_l", "gumbel_r", "halfnorm",
-    "hmean", "invgamma", "kurtosis", "laplace", "linregress", "logistic", "lognorm", "multinomial",
+    "hmean", "invgamma", "invwishart", "kurtosis", "laplace", "linregress", "logistic", "lognorm", "multinomial",
     "multivariate_normal", "multivariate_t", "nbinom", "norm", "pareto", "pearsonr", "poisson", "rayleigh",
     "sem", "skew", "t", "truncnorm", "uniform", "variation", "vonmises", "weibull_min", "wishart", "zscore",
 ]  # fmt: skip

@@ -586,12 +586,17 @@ class Wishart(Multivariate):
         if shape_of(x)[:2] != (count, count) or rank_of(x) > 3:
             raise ShapeError(message(operation, f"x must have {count} rows and columns", show(x)))
         x = np.moveaxis(x, 2, 0) if rank_of(x) == 3 else x
-        factor = _cholesky(scale)
-        root = _cholesky(x)
+        factor, root = _cholesky(scale), _cholesky(x)
+        return _squeezed(self._log_density(root, factor, df, count) - _log_gamma(0.5 * df, count))
+
+    @staticmethod
+    def _log_density(root: Any, factor: Any, df: Any, count: int) -> Any:
+        """Return the logarithm of the density by Cholesky factors of x and of the scale, but for the gamma function."""
         ratio = solve_triangular(factor, root, lower=True)
-        trace = np.sum(ratio * ratio, axis=(-2, -1))
-        norm = 0.5 * df * (count * math.log(2) + _log_determinant(factor)) + _log_gamma(0.5 * df, count)
-        return _squeezed(0.5 * ((df - count - 1.0) * _log_determinant(root) - trace) - norm)
+        norm = df * (count * math.log(2) + _log_determinant(factor))
+        return 0.5 * (
+            (df - count - 1.0) * _log_determinant(root) - np.sum(ratio * ratio, axis=(-2, -1)) - norm
+        )
 
     def pdf(self, x: Any, df: Any, scale: Any) -> Any:
         """Return the density."""
@@ -652,6 +657,36 @@ class Wishart(Multivariate):
         return _squeezed(factor @ np.swapaxes(factor, -1, -2))
 
 
+class InverseWishart(Wishart):
+    """The distribution of the inverses of matrices of the Wishart distribution, whose scale is inverse, too.
+
+    Example:
+        >>> print(f"{invwishart.logpdf(0.5, 3, 1.0):.4f} {invwishart.mode(5, np.eye(2))[0, 0]:.3f}")
+        -0.1861 0.125
+    """
+
+    name = "invwishart"
+    of_parameters = ("mean", "mode")
+
+    @staticmethod
+    def _log_density(root: Any, factor: Any, df: Any, count: int) -> Any:
+        ratio = solve_triangular(root, np.broadcast_to(factor, shape_of(root)), lower=True)
+        norm = df * (count * math.log(2) - _log_determinant(factor))
+        trace = np.sum(ratio * ratio, axis=(-2, -1))
+        return -0.5 * ((df + count + 1.0) * _log_determinant(root) + trace + norm)
+
+    def mean(self, df: Any, scale: Any) -> Any:
+        """Return the mean, ``scale / (df - p - 1)`` with p rows, NaN where there is none."""
+        df, scale = self._parameters("mean", df, scale)
+        factor = df - shape_of(scale)[0] - 1.0
+        return _squeezed(scale / where(less(0.0, factor), factor, np.nan))
+
+    def mode(self, df: Any, scale: Any) -> Any:
+        """Return the mode, ``scale / (df + p + 1)`` with p rows."""
+        df, scale = self._parameters("mode", df, scale)
+        return _squeezed(scale / (df + shape_of(scale)[0] + 1.0))
+
+
 def _log_gamma(a: Any, count: int) -> Any:
     """Return the logarithm of the multivariate gamma function."""
     return 0.25 * count * (count - 1) * math.log(math.pi) + sum(lgamma(a - 0.5 * i) for i in range(count))
@@ -662,3 +697,4 @@ multivariate_t = MultivariateT()
 dirichlet = Dirichlet()
 multinomial = Multinomial()
 wishart = Wishart()
+invwishart = InverseWishart()
