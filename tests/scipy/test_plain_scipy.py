@@ -81,9 +81,9 @@ def test_an_error_of_scipys_stays() -> None:
 
 
 REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
-    "isotonic regression": (
-        lambda x: optimize.isotonic_regression(U * x).x[0],
-        r"scipy\.optimize\.isotonic_regression, write wg\.implicit\.root",
+    "linear programs": (
+        lambda x: optimize.linprog(U * x).x[0],
+        r"scipy\.optimize\.linprog, write wg\.implicit\.root",
     ),
     "random numbers": (
         lambda x: RNG.normal(x),
@@ -106,10 +106,12 @@ def test_the_advice_for_a_call_is_not_that_for_its_argument() -> None:
     integrate = pytest.importorskip("scipy.integrate")
     with pytest.raises(wg.WengertError, match=r"scipy\.sparse\.lil_matrix, place followed elements by a coo"):
         wg.grad(lambda x: sparse.lil_matrix(np.array([[x, 1.0], [1.0, 2.0]])).sum())(POINT)
+    solve, start = integrate.solve_bvp, np.ones((1, 3))
+    program = lambda x: solve(lambda t, z: x * z, lambda a, b: a - 1.0, np.arange(3.0), start).y[0, 2]  # noqa: E731
     with pytest.raises(
-        wg.WengertError, match=r"scipy\.integrate\.quad_vec, write wg\.integrate\.quad, cubature or solve_ivp"
+        wg.WengertError, match=r"scipy\.integrate\.solve_bvp, write wg\.integrate\.quad, cubature or"
     ):
-        wg.grad(lambda x: integrate.quad_vec(lambda y: x * y, 0.0, 1.0)[0])(POINT)
+        wg.grad(program)(POINT)
 
 
 @pytest.mark.parametrize(
