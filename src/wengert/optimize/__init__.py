@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from wengert.engine.core.other_libraries import absent_from
 from wengert.optimize import followed as followed
+from wengert.optimize import linear_programs as linear_programs
 from wengert.optimize.compiled import Minimum, lbfgs, levenberg_marquardt, newton_cg
 from wengert.optimize.equations import root, root_scalar
 from wengert.optimize.fitting import curve_fit, least_squares
