@@ -93,7 +93,7 @@ def _tanhsinh(call: Any) -> Any:
     if not holds_box(a, b) and not is_followed(func, middle, *args):
         return NotImplemented
     _refuse("scipy.integrate.tanhsinh", log=call.log, maxlevel=call.maxlevel, callback=call.callback)
-    settings = {"epsabs": call.atol or 0.0, "epsrel": call.rtol or 1e-10}
+    settings: dict[str, Any] = {"epsabs": call.atol or 0.0, "epsrel": call.rtol or 1e-10}
     if np.ndim(a) or np.ndim(b):
         width = b - a
         found = quadrature.quad(lambda t: width * func(a + t * width, *args), 0.0, 1.0, **settings)
@@ -116,7 +116,7 @@ def _nsum(call: Any) -> Any:
     if not 0 <= count <= call.maxterms or np.isinf(a):
         requirement = f"a followed sum begins at a number, and has at most {call.maxterms} terms, or no end"
         raise ArgumentError(message("scipy.integrate.nsum", requirement, f"{a:g} to {b:g}"))
-    terms = a + step * np.arange(count)
+    terms: Any = a + step * np.arange(count)
     axes = (1,) * max((np.ndim(arg) for arg in args), default=0)
     total, error = np.sum(call.f(terms.reshape(-1, *axes), *args), axis=0), 0.0
     if np.isinf(b):

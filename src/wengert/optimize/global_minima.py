@@ -7,7 +7,7 @@ follows nothing; from the point that it finds, projected L-BFGS goes to the mini
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -43,7 +43,7 @@ def searched(name: str, function: Function, given: Given) -> Any:
     """Return SciPy's result of a search between bounds."""
     _refuse(name, given, ("constraints", "integrality", "callback", "vectorized", "minimizer_kwargs"))
     low, high, bounds = _ends(name, given["bounds"])
-    values = vmap(lambda x: stop_gradient(function(x)))
+    values = vmap(cast("Function", lambda x: stop_gradient(function(x))))
     found, is_settled = _evolved(values, low, high, int(given.get("popsize", 15)))
     requirement = f"the search must settle in {_MOST} generations"
     found = require_end(found, is_settled, operation=f"scipy.optimize.{name}", requirement=requirement)
@@ -56,7 +56,7 @@ def brute(function: Function, given: Given) -> Any:
     if given["finish"] is None:
         requirement = "the least point of a grid has no derivative: finish must search on"
         raise ArgumentError(message("scipy.optimize.brute", requirement))
-    axes = tuple(
+    axes: Any = tuple(
         part if isinstance(part, slice) else slice(*part, *[count][len(part) - 2 :]) for part in ranges
     )
     points = np.mgrid[axes].reshape(len(axes), -1).T
@@ -93,7 +93,9 @@ def middle(name: str, given: Given) -> Any:
     if "x0" in given and given["x0"] is not None:
         return np.ravel(np.asarray(given["x0"]) * 1.0)
     if "ranges" in given:
-        ends = [(part.start, part.stop) if isinstance(part, slice) else part[:2] for part in given["ranges"]]
+        ends: list[Any] = [
+            (part.start, part.stop) if isinstance(part, slice) else part[:2] for part in given["ranges"]
+        ]
         return np.mean(np.array(ends, float), 1)
     low, high, _ = _ends(name, given["bounds"])
     return 0.5 * (low + high)

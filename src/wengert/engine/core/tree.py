@@ -185,7 +185,7 @@ def _flatten(tree: Any, leaves: list[Any]) -> Structure:
 def _attributes(tree: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return what a named tuple holds beside its fields, as SciPy's results do: trees, and settings."""
     kind = cast("type[Any]", type(tree))
-    held: dict[str, Any] = vars(tree) if kind.__dictoffset__ and is_namedtuple(kind) else {}
+    held = cast("dict[str, Any]", vars(tree) if kind.__dictoffset__ and is_namedtuple(kind) else {})
     parts = {name: value for name, value in held.items() if _is_part(value)}
     return parts, {name: value for name, value in held.items() if name not in parts}
 
@@ -281,7 +281,7 @@ def _reader_of_record(structure: Structure) -> Callable[[Any], Sequence[Any] | N
     """Return a function that reads the parts of a named tuple with attributes."""
 
     def read(tree: Any) -> Sequence[Any] | None:
-        held, names = vars(tree), structure.keys[len(tree) :]
+        held, names = cast("dict[str, Any]", vars(tree)), structure.keys[len(tree) :]
         if any(held.get(name, UNSET) is not setting for name, setting in structure.fixed):
             return None
         return [*tree, *(held[name] for name in names)] if held.keys() >= set(names) else None

@@ -147,18 +147,22 @@ def _kappa_ends(h: Any, k: Any) -> tuple[Any, Any]:
     return low, where(greater(k, 0.0), 1.0 / some, INFINITY)
 
 
+def _exponential(logarithm: Rule) -> Rule:
+    return lambda *given: exp(logarithm(*given))
+
+
 FORMULAS: Mapping[str, Mapping[str, Rule]] = {
-    "genhyperbolic": {"_logpdf": _hyperbolic, "_pdf": lambda *given: exp(_hyperbolic(*given))},
+    "genhyperbolic": {"_logpdf": _hyperbolic, "_pdf": _exponential(_hyperbolic)},
     "geninvgauss": {
         "_logpdf": _inverse_gauss,
-        "_pdf": lambda *given: exp(_inverse_gauss(*given)),
+        "_pdf": _exponential(_inverse_gauss),
         "_munp": _inverse_gauss_moment,
     },
     "pearson3": {
         "_logpdf": _pearson,
-        "_pdf": lambda *given: exp(_pearson(*given)),
-        "_cdf": lambda *given: _pearson_share(*given, True),
-        "_sf": lambda *given: _pearson_share(*given, False),
+        "_pdf": _exponential(_pearson),
+        "_cdf": lambda x, skew: _pearson_share(x, skew, True),
+        "_sf": lambda x, skew: _pearson_share(x, skew, False),
         "_ppf": _pearson_quantile,
     },
     "genextreme": {
@@ -182,10 +186,10 @@ FORMULAS: Mapping[str, Mapping[str, Rule]] = {
     "kappa4": {
         "_get_support": _kappa_ends,
         "_logpdf": _kappa,
-        "_pdf": lambda *given: exp(_kappa(*given)),
-        "_logcdf": lambda *given: _kappa_logs(*given)[1],
-        "_cdf": lambda *given: exp(_kappa_logs(*given)[1]),
-        "_sf": lambda *given: -expm1(_kappa_logs(*given)[1]),
+        "_pdf": _exponential(_kappa),
+        "_logcdf": lambda x, h, k: _kappa_logs(x, h, k)[1],
+        "_cdf": lambda x, h, k: exp(_kappa_logs(x, h, k)[1]),
+        "_sf": lambda x, h, k: -expm1(_kappa_logs(x, h, k)[1]),
         "_ppf": _kappa_quantile,
     },
     "irwinhall": {
