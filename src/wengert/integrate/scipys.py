@@ -8,7 +8,7 @@ the same tolerances; otherwise SciPy's.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -116,7 +116,7 @@ def _nsum(call: Any) -> Any:
     if not 0 <= count <= call.maxterms or np.isinf(a):
         requirement = f"a followed sum begins at a number, and has at most {call.maxterms} terms, or no end"
         raise ArgumentError(message("scipy.integrate.nsum", requirement, f"{a:g} to {b:g}"))
-    terms: Any = a + step * np.arange(count)
+    terms = a + step * cast("Any", np.arange(count))
     axes = (1,) * max((np.ndim(arg) for arg in args), default=0)
     total, error = np.sum(call.f(terms.reshape(-1, *axes), *args), axis=0), 0.0
     if np.isinf(b):

@@ -56,10 +56,11 @@ def brute(function: Function, given: Given) -> Any:
     if given["finish"] is None:
         requirement = "the least point of a grid has no derivative: finish must search on"
         raise ArgumentError(message("scipy.optimize.brute", requirement))
-    axes: Any = tuple(
-        part if isinstance(part, slice) else slice(*part, *[count][len(part) - 2 :]) for part in ranges
-    )
-    points = np.mgrid[axes].reshape(len(axes), -1).T
+    make = cast("Any", slice)
+    axes: list[Any] = [
+        part if isinstance(part, slice) else make(*part, *[count][len(part) - 2 :]) for part in ranges
+    ]
+    points = np.mgrid[tuple(axes)].reshape(len(axes), -1).T
     values = vmap(lambda x: stop_gradient(function(x)))(points)
     return _result("brute", function, boxed(points)[np.argmin(values)], None).x
 

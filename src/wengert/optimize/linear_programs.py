@@ -6,7 +6,7 @@ HiGHS finds them, and the values of whole variables, which are constant nearby.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from wengert.engine.core.dtypes import FLOAT64, INT64
 from wengert.engine.ir.types import TensorType
 from wengert.engine.nest.lowering import OnHost
 from wengert.engine.ops.comparison import greater_equal, require_end, where
-from wengert.engine.ops.conversion import cast
+from wengert.engine.ops.conversion import cast as to_dtype
 from wengert.engine.ops.elementwise import batch_elementwise
 from wengert.engine.ops.linalg import square
 from wengert.engine.primitive import NonDifferentiable, primitive
@@ -36,7 +36,8 @@ def _evaluate(*operands: Any, whole: tuple[int, ...]) -> Any:
     def one(c: Any, A: Any, *rows: Any) -> Any:
         return _vertex(c[0], A, *(row[0] for row in rows), np.array(whole))
 
-    return np.vectorize(one, [FLOAT64], signature=_SIGNATURE)(*(np.asarray(x, FLOAT64) for x in operands))
+    each: Any = np.vectorize(one, [FLOAT64], signature=_SIGNATURE)
+    return each(*(np.asarray(x, FLOAT64) for x in operands))
 
 
 def _vertex(c: Any, A: Any, low: Any, high: Any, lower: Any, upper: Any, whole: Any) -> Any:
@@ -48,7 +49,7 @@ def _vertex(c: Any, A: Any, low: Any, high: Any, lower: Any, upper: Any, whole: 
     if found.x is None:
         return none
     is_whole = whole != 0
-    x = np.where(is_whole, np.round(found.x), found.x)
+    x = cast("Any", np.where(is_whole, np.round(found.x), found.x))
     is_free, values, unit = ~is_whole, A @ x, np.eye(len(c))
     holds = np.concatenate(
         [
@@ -96,8 +97,8 @@ def _solved(name: str, c: Any, A: Any, limits: Sequence[Any], bounds: Sequence[A
     found = vertex(c[None, :], A, *rows, whole=tuple(int(w) for w in np.broadcast_to(whole, size)))
     is_vertex = greater_equal(found[0, 0], 0.0)
     unit = np.eye(size)
-    first = 2 * A.shape[0] + np.arange(size)
-    numbers = where(is_vertex, cast(found[0], dtype=INT64), first)
+    first = cast("Any", np.arange(size)) + 2 * A.shape[0]
+    numbers = where(is_vertex, to_dtype(found[0], dtype=INT64), first)
     matrix = boxed(np.concatenate([A, A, unit, unit, unit]))[numbers]
     rights = boxed(np.concatenate([*limits, *bounds, found[1]]))[numbers]
     x = square.solve(matrix, rights[:, None])[:, 0]
@@ -123,7 +124,7 @@ def _linprog(call: Any) -> Any:
     above, equal = (
         _rows(matrix, right, size) for matrix, right in ((call.A_ub, call.b_ub), (call.A_eq, call.b_eq))
     )
-    bounds = (0, None) if call.bounds is None else call.bounds
+    bounds: Any = (0, None) if call.bounds is None else call.bounds
     has_pairs = isinstance(bounds[0], (tuple, list)) or getattr(bounds[0], "shape", ()) != ()
     pairs = bounds if has_pairs else [bounds] * size
     ends = [
@@ -148,9 +149,9 @@ def _rows(matrix: Any, right: Any, size: int) -> tuple[Any, Any]:
 def _milp(call: Any) -> Any:
     """Return SciPy's result with x and fun; the derivatives are those with the whole variables held."""
     optimize = scipy_optimize("milp")
-    many = call.constraints or ()
+    many: Any = call.constraints or ()
     is_one = isinstance(many, optimize.LinearConstraint) or (len(many) == 3 and np.ndim(many[0]) == 2)
-    rows = [
+    rows: list[Any] = [
         (one.A, one.lb, one.ub) if isinstance(one, optimize.LinearConstraint) else one
         for one in ([many] if is_one else many)
     ]

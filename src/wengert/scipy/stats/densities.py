@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -151,7 +150,7 @@ def _exponential(logarithm: Rule) -> Rule:
     return lambda *given: exp(logarithm(*given))
 
 
-FORMULAS: Mapping[str, Mapping[str, Rule]] = {
+FORMULAS: dict[str, dict[str, Rule]] = {
     "genhyperbolic": {"_logpdf": _hyperbolic, "_pdf": _exponential(_hyperbolic)},
     "geninvgauss": {
         "_logpdf": _inverse_gauss,
