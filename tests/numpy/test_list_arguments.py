@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy import c_, r_
 
 import wengert as wg
 import wengert.numpy as wnp
@@ -93,6 +94,7 @@ def test_brackets_of_plain_values_are_numpys() -> None:
     np.testing.assert_array_equal(wnp.r_[1:3, 5], np.r_[1:3, 5])
     assert isinstance(wnp.c_[X, X], np.ndarray)
     np.testing.assert_array_equal(wg.jacobian(lambda x: wnp.r_[x : x + 2, x])(0.5), [1.0, 1.0, 1.0])
+    np.testing.assert_array_equal(wg.jacobian(lambda x: r_[x, c_[x, 2.0 * x][0]])(0.5), [1.0, 1.0, 2.0])
     assert len(wnp.r_) == len(np.r_)
     for wrong in ("r", "0,1,2,3", ""):
         with pytest.raises(ArgumentError, match=r"^r_: a text must name axis"):

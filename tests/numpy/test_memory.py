@@ -223,7 +223,8 @@ DEEP: dict[str, Call] = {
 PLACES: dict[str, Call] = {
     "rows": lambda y: y.copy(),
     "columns": lambda y: y.copy("F"),
-    "permuted": lambda y: (y.transpose(2, 0, 3, 1) * 1.0).transpose(1, 3, 0, 2),
+    "permuted": lambda y: (y.transpose(*np.array([2, 0, 3, 1])) * 1.0).transpose(1, 3, 0, 2),
+    "one axis": lambda y: np.ravel(y).transpose(*np.array([0])),
     "transposed": lambda y: y.T[:3, :3],
     "sliced": lambda y: y[:, ::2, ::-1, 1:3],
     "moved": lambda y: np.moveaxis(y, 1, -1)[:, :, :3] * 2,

@@ -386,7 +386,8 @@ class Array(Conversions):
 
     def transpose(self, *axes: Any) -> Any:
         """Return the array with permuted axes, reversed by default."""
-        return FUNCTIONS[np.transpose](self, (axes[0] if len(axes) == 1 else axes) or None)
+        is_one = len(axes) == 1 and not isinstance(axes[0], (int, np.integer))
+        return FUNCTIONS[np.transpose](self, (axes[0] if is_one else axes) or None)
 
     def fill(self, value: Any) -> None:
         """Write one value to all elements."""

@@ -16,8 +16,12 @@ from wengert.engine.core.errors import installed_file, is_foreign_file
 _POLYNOMIALS = os.path.join(os.path.dirname(np.__file__), "polynomial", "")
 #: What stands for a deque.
 _QUEUES = os.path.join(os.path.dirname(os.path.dirname(__file__)), "transforms", "queues.py")
-#: Files of SciPy whose classes have copies as the user's have.
-_IN_PYTHON = (
+#: Files of SciPy's that hold classes of formulas in Python.
+_FORMULAS = (
+    "scipy/interpolate/_rbf.py",
+    "scipy/signal/_czt.py",
+    "scipy/signal/_ltisys.py",
+    "scipy/spatial/_kdtree.py",
     "scipy/stats/_covariance.py",
     "scipy/stats/_distribution_infrastructure.py",
     "scipy/stats/_multivariate.py",
@@ -32,7 +36,7 @@ _REPLACED = ("numpy", "scipy", "math", "cmath")
 def is_copied_file(filename: str) -> bool:
     """Return whether the functions of a file have copies.
 
-    Those of NumPy, SciPy, Wengert and Python have none, but for NumPy's polynomials, SciPy's classes above, and what
+    Those of NumPy, SciPy, Wengert and Python have none, but for NumPy's polynomials, some of SciPy's classes, and what
     stands for a deque. Those of an installed package do if it is written in Python alone, and computes with NumPy,
     SciPy or `math`.
     """
@@ -41,7 +45,7 @@ def is_copied_file(filename: str) -> bool:
     inside = installed_file(filename)
     package = inside.partition("/")[0]
     if not package or package in _REPLACED:
-        return filename.startswith(_POLYNOMIALS) or inside.startswith(_IN_PYTHON)
+        return filename.startswith(_POLYNOMIALS) or inside in _FORMULAS
     root = filename[: len(filename) - len(inside)]
     return _is_computing(package.removesuffix(".py")) and not _is_compiled(os.path.join(root, package))
 

@@ -409,7 +409,7 @@ def _numpy_object(value: Any) -> Any:
     numpy = MODULES["numpy"]
     if isinstance(value, np.ufunc) and value not in UFUNCS:
         return value if of_scipy(value) is None else numpy.list_arguments.list_accepting(value)
-    name = getattr(value, "__name__", "")
+    name = getattr(value, "__name__", "") or ("r_" if value is np.r_ else "c_")
     pairs = (np, numpy), (np.linalg, numpy.linalg)
     return next((getattr(own, name) for users, own in pairs if getattr(users, name, None) is value), value)
 
