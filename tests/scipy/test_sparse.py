@@ -50,11 +50,27 @@ PROGRAMS: dict[str, Callable[[Any, Any], Any]] = {
     "kron": lambda A, x: (sparse.kron(A, sparse.eye(5)) @ sparse.kron(sparse.eye(5), A)).sum() * x + sparse.kron(
         np.ones((1, 5)), A, format="csc"
     ) @ np.tile(x, 5),
+    "kronsum": lambda A, x: sparse.kronsum(A, A.T, format="csc") @ np.tile(x, 5),
+    "permuted": lambda A, x: sparse.swapaxes(A, 0, 1) @ x + sparse.permute_dims(A, (1, 0)) @ x,
+    "a new axis": lambda A, x: sparse.expand_dims(sparse.coo_array(A), axis=1).toarray()[:, 0] @ x,
+    "formats for writes": lambda A, x: (sparse.lil_array(A) @ x + sparse.dok_matrix(np.outer(x, x)) @ x).ravel(),
+    "writes": lambda A, x: _written(A.tocsr(), x) @ x,
     "rows without an axis": lambda A, x: sparse.csr_array(A)[1].toarray() * sparse.csr_array(A)[[2, 0, 2], 1:4].sum(),
     "sums of diagonals": lambda A, x: sparse.dia_array((np.stack([x, x]), [1, -2]), shape=(5, 5)).sum() * x,
     "sums along axes": lambda A, x: sparse.csr_array(A).sum(axis=-1) + sparse.coo_array(A).sum(0, dtype=complex).real,
     "star": lambda A, x: A * (x if sparse.isspmatrix(A) else 2.0) @ (np.eye(5) if sparse.isspmatrix(A) else x),
 }  # fmt: skip
+
+
+def _written(A: Any, x: Any) -> Any:
+    A = A.tolil()
+    A[1, 2] = x[0]
+    A[1, 2] += A[0, 0] * A[1, 2]
+    A[3, :] = x
+    A[:2, 4] = 0.5
+    A[[2, 4], [0, 1]] = x[1:3]
+    A[0, 3:] = A[3, 3:]
+    return A.tocsc()
 
 
 def _places(seed: int) -> tuple[Any, Any]:
@@ -200,13 +216,12 @@ REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
     "max": (lambda A: A.max(), r"csr_matrix.max: .*write A.toarray\(\)"),
     "matrix": (lambda A: A.sum(axis=0), r"csr_matrix.sum\(axis\)"),
     "todense": (lambda A: A.todense(), "todense"),
-    "write": (lambda A: A.__setitem__((0, 0), 1.0), "__setitem__"),
     "power": (lambda A: A**2, "__pow__"),
     "sparse right side": (lambda A: linalg.spsolve(A, A), "the right side must be an array"),
     "shapes": (lambda A: A + sparse.eye(3), r"the shapes must agree; got \(3, 4\) and \(3, 3\)"),
     "inner": (lambda A: A @ A, "inner dimensions must agree"),
     "axis": (lambda A: sparse.csr_array(A).sum(axis=0, out=np.zeros(4)), r"sum\(out\)"),
-    "kronsum": (lambda A: sparse.kronsum(A, A), "scipy.sparse.kronsum: matrices with followed elements"),
+    "kronsum": (lambda A: sparse.kronsum(A, A), "scipy.sparse.kronsum: square matrices are required"),
     "find": (lambda A: sparse.find(A)[2], "scipy.sparse.find"),
     "one axis": (
         lambda A: sparse.csr_array(A)[0].multiply(np.ones(4)).toarray(),

@@ -9,7 +9,7 @@ import numpy as np
 
 from wengert.engine.array.substitutes import enter_caller
 from wengert.engine.core import tree
-from wengert.engine.core.errors import UnsupportedError, message
+from wengert.engine.core.errors import ShapeError, UnsupportedError, message
 from wengert.engine.core.shapes import shape_of, size
 from wengert.engine.ops.shape import reshape
 from wengert.scipy.registry import array
@@ -59,7 +59,7 @@ FUNCTIONS = {
         "block_array bmat hstack vstack": "blocks",
         "block_diag": "mats",
         "spdiags": "data",
-        "tril triu": "A",
+        "expand_dims permute_dims swapaxes tril triu": "A",
     }.items()
     for name in names.split()
 }
@@ -78,8 +78,22 @@ def kron(A: Any, B: Any, format: Any = None) -> Any:
     return made if format is None else made.asformat(format)
 
 
-FUNCTIONS["kron"] = kron
-enter_caller("scipy.sparse.kron", kron)
+def kronsum(A: Any, B: Any, format: Any = None) -> Any:
+    """Return the Kronecker sum of two square matrices, ``kron(I, A) + kron(B, I)``."""
+    if not is_followed((A, B)):
+        return scipys("kronsum")(*known("scipy.sparse.kronsum", (A, B)), format)
+    left, right = of(A), of(B)
+    if any(len(x.shape) != 2 or x.shape[0] != x.shape[1] for x in (left, right)):
+        got = f"{left.shape} and {right.shape}"
+        raise ShapeError(message("scipy.sparse.kronsum", "square matrices are required", got))
+    units = [scipys("eye_array")(x.shape[0]) for x in (left, right)]
+    made = kron(units[1], left) + kron(right, units[0])
+    return made if format is None else made.asformat(format)
+
+
+FUNCTIONS |= {"kron": kron, "kronsum": kronsum}
+for _name in ("kron", "kronsum"):
+    enter_caller(f"scipy.sparse.{_name}", FUNCTIONS[_name])
 
 
 def _refusing(name: str) -> Callable[..., Any]:
@@ -95,7 +109,7 @@ def _refusing(name: str) -> Callable[..., Any]:
     return call
 
 
-for _name in ("expand_dims", "find", "kronsum", "permute_dims", "save_npz", "swapaxes"):
+for _name in ("find", "save_npz"):
     enter_caller(f"scipy.sparse.{_name}", _refusing(_name))
 
 

@@ -28,12 +28,16 @@ from wengert.numpy.registry import is_sequence, rank_of
 from wengert.scipy.registry import array
 
 #: Methods that only move elements: the places tell where to. Attributes of the places alone.
-_PLACING = "asformat diagonal getcol getrow reshape toarray tobsr tocoo tocsc tocsr todia transpose"
+_PLACING = (
+    "asformat diagonal getcol getrow reshape toarray tobsr tocoo tocsc tocsr todia todok tolil transpose"
+)
 _OF_PLACES = "blocksize col coords format indices indptr ndim nnz offsets row shape"
 #: Functions of each element that keep zeros.
 _OF_ELEMENTS = """arcsin arcsinh arctan arctanh ceil conj conjugate copy deg2rad expm1 floor log1p rad2deg rint sign sin
     sinh sqrt tan tanh trunc"""
 _KINDS = ("bsr", "coo", "csc", "csr", "dia")
+#: Formats for writes, whose followed matrices are held in rows.
+_WRITTEN = ("dok", "lil")
 
 
 def scipys(name: str) -> Any:
@@ -177,6 +181,7 @@ class Sparse:
         moved, elements = move(matrix.places), matrix.elements
         if not products.is_sparse(moved):
             return taken(elements, moved)
+        moved = moved.tocsr() if moved.format in _WRITTEN else moved
         is_shared = np.shares_memory(moved.data, matrix.places.data)
         return Sparse(moved, elements if is_shared else np.copy(elements))
 
@@ -199,7 +204,15 @@ class Sparse:
         return self.placed(lambda places: (places if hasattr(places, "__getitem__") else places.tocsr())[key])
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        self.refuse("__setitem__")
+        matrix = self.summed()
+        key, value = known("setitem", key), of(value).toarray() if is_sparse(value) else array(value)
+        count, numbers = size(shape_of(matrix.elements)), matrix.places.tolil()
+        shape = np.shape(numbers[key])
+        new = np.broadcast_to(value, shape)
+        numbers[key] = np.arange(count + 1, count + 1 + size(shape)).reshape(shape)
+        elements = np.concatenate([matrix.elements, np.reshape(new, (size(shape),))])
+        written = Sparse(numbers.asformat(matrix.format), elements)
+        self.places, self.elements = written.places, written.elements
 
     def __bool__(self) -> bool:
         return bool(self.places)
@@ -356,6 +369,8 @@ class _OfScipys(type):
         theirs, name = scipys(cls.__name__), f"scipy.sparse.{cls.__name__}"
         if not is_followed(arg1):
             return theirs(*known(name, (arg1, shape, dtype, copy)), **options)
+        if cls.__name__[:3] in _WRITTEN:
+            return CLASSES[f"csr{cls.__name__[3:]}"](arg1, shape, dtype, True, **options)
         options |= {} if shape is None else {"shape": known(name, shape)}
         parts = arg1 if isinstance(arg1, tuple) and len(arg1) in (2, 3) else (arg1,)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
         elements, rest = parts[0], known(name, parts[1:])  # pyright: ignore[reportUnknownVariableType]
@@ -386,4 +401,6 @@ def _class(name: str) -> Any:
 
 
 #: The classes by name, such as "csr_array".
-CLASSES = {f"{kind}_{end}": _class(f"{kind}_{end}") for kind in _KINDS for end in ("array", "matrix")}
+CLASSES = {
+    f"{kind}_{end}": _class(f"{kind}_{end}") for kind in (*_KINDS, *_WRITTEN) for end in ("array", "matrix")
+}
