@@ -52,6 +52,37 @@ CALLS: dict[str, tuple[Any, ...]] = {
     "makima": (lambda m, x, y, q: m.Akima1DInterpolator(x, y, method="makima")(q), X, Y, Q),
     "pchip_interpolate": (lambda m, y, q: m.pchip_interpolate(X, y, q, [0, 1]), Y, Q),
     "PPoly": (lambda m, c, x, q: m.PPoly(c, x)(q), RNG.uniform(-1, 1, (3, 6)), X, Q),
+    "BPoly": (lambda m, c, x, q: m.BPoly(c, x)(q), RNG.uniform(-1, 1, (4, 6)), X, Q),
+    "BPoly slopes": (
+        lambda m, c, x, q: (
+            m.BPoly(c, x).derivative(2)(q) + m.BPoly(c, x)(q, 1) + m.BPoly(c, x).integrate(1.5, q[0, 0])
+        ),
+        *(RNG.uniform(-1, 1, (4, 6)), X, Q),
+    ),
+    "BPoly antiderivative": (
+        lambda m, c, x, q: m.BPoly(c, x, axis=1).antiderivative(2)(q),
+        *(RNG.uniform(-1, 1, (2, 4, 6)), X, Q),
+    ),
+    "FloaterHormannInterpolator": (lambda m, x, y, q: m.FloaterHormannInterpolator(x, y)(q), X, Y, Q[0]),
+    "FloaterHormannInterpolator of degree 1": (
+        lambda m, x, y, q: m.FloaterHormannInterpolator(x, y, d=1, axis=1)(q),
+        *(X[::-1], TABLE, Q[0]),
+    ),
+    "FloaterHormannInterpolator at points": (
+        lambda m, y, q: m.FloaterHormannInterpolator(X, y, d=2)(q),
+        *(Y, np.append(X[::2], 2.2)),
+    ),
+    "NdBSpline": (
+        lambda m, s, t, c, x: (
+            m.NdBSpline((s, t), c, (2, 1))(x) + m.NdBSpline((s, t), c, (2, 1))(x, nu=[1, 0])
+        ),
+        *(np.append(X, 20.0), np.arange(6.0), RNG.uniform(-1, 1, (5, 4, 2)), RNG.uniform(2, 4, (3, 2))),
+    ),
+    "bisplev": (
+        lambda m, s, t, c, x: m.bisplev(x, x + 0.3, (s, t, c, 2, 1), dx=1),
+        *(np.append(X, 20.0), np.arange(6.0), RNG.uniform(-1, 1, 20), np.array([2.0, 2.6, 3.3])),
+    ),
+    "spalde": (lambda m, t, c, q: m.spalde(q, (t, c, 2)), X, Y, np.array([X[2] + 0.1, X[3] + 0.2])),
     "BSpline": (lambda m, t, c, q: m.BSpline(t, c, 2)(q), np.append(X, X[-1] + [1, 2, 3]), Y, Q),
     "make_interp_spline": (lambda m, x, y, q: m.make_interp_spline(x, y)(q), X, Y, Q),
     "make_interp_spline quadratic": (lambda m, x, y, q: m.make_interp_spline(x, y, 2)(q, 1), X, Y, Q),
@@ -377,6 +408,20 @@ def test_grids_of_scipys_work_in_transforms() -> None:
         wg.grad(lambda q: np.sum(own(q)))(POINTS + 3.0),
         1e-12,
     )
+
+
+def test_splines_of_several_variables_made_outside_and_beyond_their_ends() -> None:
+    c = RNG.uniform(-1, 1, (4, 4))
+    for extrapolate in (True, False):
+        spline = theirs.NdBSpline((X, X), c, 2, extrapolate=extrapolate)
+        close(wg.vjp(lambda x, s=spline: s(x), POINTS)[0], spline(POINTS), 1e-11)
+    rational = theirs.FloaterHormannInterpolator(X, Y)
+    close(wg.jit(lambda q: rational(q))(Q[0]), rational(Q[0]), 1e-11)
+    close(wg.vjp(lambda q: rational(q), np.array([np.inf, 2.0]))[0], rational(np.array([np.inf, 2.0])), 1e-11)
+    wg.check_grads(
+        lambda x, y: interpolate.FloaterHormannInterpolator(x, y, d=2)(X[2]), (X + 0.1, Y), order=2
+    )
+    wg.check_grads(lambda q: rational(q), (X[:3],), order=2)
 
 
 def test_single_precision_stays_in_tables() -> None:

@@ -120,7 +120,7 @@ def substitute_for(function: Any) -> Callable[..., Any] | None:
         >>> substitute_for(np.sin) is None
         True
     """
-    module = getattr(function, "__module__", None) or ""
+    module = getattr(function, "__module__", type(function).__module__) or ""
     if module.partition(".")[0] != "scipy":
         return None
     for load in LOADERS:

@@ -400,7 +400,10 @@ def _has_none(value: Any) -> bool:
 
 def _of_library(value: Any) -> Any:
     """Return what stands for an object of a library, by the rule of its package; others stay as they are."""
-    module = "numpy" if isinstance(value, np.ufunc) else getattr(value, "__module__", None) or ""
+    # An object of a class that is made in C may have no module of its own.
+    module = (
+        "numpy" if isinstance(value, np.ufunc) else getattr(value, "__module__", type(value).__module__) or ""
+    )
     package = module.partition(".")[0]
     return _LIBRARIES[package](value) if package in _LIBRARIES else value
 
@@ -761,7 +764,8 @@ def _is_users_class(kind: type) -> bool:
     is_data = issubclass(kind, _DATA) and not isinstance(kind, EnumMeta)
     if is_copied(kind) or is_data or issubclass(kind, BaseException):
         return False
-    return is_copied_class(kind) and (type(kind) in _METACLASSES or _is_users_class(type(kind)))
+    is_plain = type(kind) in _METACLASSES or _is_users_class(type(kind))
+    return is_copied_class(kind) and is_plain and substitute_for(kind) is None
 
 
 _RULES: dict[Any, Callable[[Any], Any]] = {

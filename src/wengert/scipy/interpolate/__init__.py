@@ -24,22 +24,26 @@ from wengert.scipy.interpolate.fitpack import (
     RectBivariateSpline,
     UnivariateSpline,
 )
-from wengert.scipy.interpolate.piecewise import PPoly
+from wengert.scipy.interpolate.piecewise import BPoly, PPoly
 from wengert.scipy.interpolate.polynomials import (
     BarycentricInterpolator,
+    FloaterHormannInterpolator,
     KroghInterpolator,
     barycentric_interpolate,
 )
+from wengert.scipy.interpolate.scattered import NearestNDInterpolator
 from wengert.scipy.interpolate.tables import RegularGridInterpolator, interp1d, interpn
-from wengert.scipy.interpolate.tuples import splantider, splder, splev, splint, splprep, splrep
+from wengert.scipy.interpolate.tensors import NdBSpline, bisplev
+from wengert.scipy.interpolate.tuples import spalde, splantider, splder, splev, splint, splprep, splrep
 from wengert.scipy.registry import others_of as _others_of
 
 __all__ = [
-    "Akima1DInterpolator", "BSpline", "BarycentricInterpolator", "CubicHermiteSpline", "CubicSpline",
-    "InterpolatedUnivariateSpline", "KroghInterpolator", "LSQUnivariateSpline", "PPoly", "PchipInterpolator",
-    "RectBivariateSpline", "RegularGridInterpolator", "UnivariateSpline", "barycentric_interpolate", "interp1d",
-    "interpn", "make_interp_spline", "make_lsq_spline", "pchip_interpolate", "splantider", "splder", "splev",
-    "splint", "splprep", "splrep",
+    "Akima1DInterpolator", "BPoly", "BSpline", "BarycentricInterpolator", "CubicHermiteSpline",
+    "CubicSpline", "FloaterHormannInterpolator", "InterpolatedUnivariateSpline", "KroghInterpolator",
+    "LSQUnivariateSpline", "NdBSpline", "NearestNDInterpolator", "PPoly", "PchipInterpolator",
+    "RectBivariateSpline", "RegularGridInterpolator", "UnivariateSpline", "barycentric_interpolate",
+    "bisplev", "interp1d", "interpn", "make_interp_spline", "make_lsq_spline", "pchip_interpolate",
+    "spalde", "splantider", "splder", "splev", "splint", "splprep", "splrep",
 ]  # fmt: skip
 __dir__ = __all__.copy
 __getattr__ = _others_of(__name__)

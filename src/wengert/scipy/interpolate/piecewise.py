@@ -208,6 +208,85 @@ class PPoly:
         return up_to(b) - up_to(a)
 
 
+@substitutes("scipy.interpolate.BPoly")
+class BPoly(PPoly):
+    """A piecewise polynomial in Bernstein's basis, ``sum_a c[a, i] C(k, a) s^a (1 - s)^(k - a)``.
+
+    Here s runs from 0 to 1 on a piece.
+    Coefficients, breakpoints and points have derivatives. At a breakpoint the piece on its right counts.
+
+    Raises:
+        ShapeError: coefficients and breakpoints do not fit.
+        ArgumentError: the breakpoints do not rise.
+
+    Example:
+        >>> print(BPoly(np.array([[1.0], [2.0], [5.0]]), np.array([0.0, 2.0]))(1.0))
+        2.5
+    """
+
+    @classmethod
+    def from_derivatives(cls, xi: Any, yi: Any, orders: Any = None, extrapolate: Any = None) -> Any:
+        """Return the polynomial of derivatives at the breakpoints, which are plain numbers.
+
+        ``extrapolate``: as for the class.
+        """
+        from scipy import interpolate
+
+        return cls.of_scipys(interpolate.BPoly.from_derivatives(xi, yi, orders, extrapolate))
+
+    def _widths(self) -> Any:
+        return column(np.diff(self.x), rank_of(self.c) - 1)
+
+    def _powers(self) -> Any:
+        """Return the polynomial by powers."""
+        k = shape_of(self.c)[0] - 1
+        signs = [
+            [
+                (-1.0) ** (p - a) * math.comb(k, a) * math.comb(k - a, p - a) if a <= p else 0.0
+                for a in range(k + 1)
+            ]
+            for p in range(k, -1, -1)
+        ]
+        c = np.tensordot(np.array(signs), self.c, 1)
+        c = np.stack([c[k - p] / self._widths() ** p for p in range(k, -1, -1)])
+        return PPoly.construct_fast(c, self.x, self.extrapolate, self.axis)
+
+    def __call__(self, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
+        """Return the values, or those of a derivative, at points.
+
+        ``extrapolate``: as for the class; None for its choice.
+        """
+        return self._powers()(x, nu, extrapolate)
+
+    def derivative(self, nu: int = 1) -> Any:
+        """Return a derivative in the same basis."""
+        if nu < 0:
+            return self.antiderivative(-nu)
+        c = self.c
+        for _ in range(nu):
+            degree = shape_of(c)[0] - 1
+            c = (c[1:] - c[:-1]) * float(degree) / self._widths() if degree else c * 0.0
+        return BPoly.construct_fast(c, self.x, self.extrapolate, self.axis)
+
+    def antiderivative(self, nu: int = 1) -> Any:
+        """Return an antiderivative in the same basis, continuous and 0 at the first breakpoint."""
+        if nu <= 0:
+            return self.derivative(-nu)
+        whole = np.cumsum(self.c, 0) / float(shape_of(self.c)[0]) * self._widths()
+        c = np.concatenate([whole[:1] * 0.0, whole])
+        before = np.cumsum(c[-1], 0)
+        c = c + np.concatenate([before[:1] * 0.0, before[:-1]])
+        extrapolate = self.extrapolate if self.extrapolate != "periodic" else False
+        return BPoly.construct_fast(c, self.x, extrapolate, self.axis).antiderivative(nu - 1)
+
+    def integrate(self, a: Any, b: Any, extrapolate: Any = None) -> Any:
+        """Return the integral from a to b, which have derivatives, too.
+
+        ``extrapolate``: as for the class; None for its choice.
+        """
+        return self._powers().integrate(a, b, extrapolate)
+
+
 def check_samples(operation: str, x: Any, y: Any, axis: int) -> tuple[Any, Any, int]:
     """Return abscissas, and samples with their axis first, in double precision."""
     x, y = doubles(x), inexact(y)

@@ -11,7 +11,10 @@ from wengert.engine.boxes import concrete
 from wengert.engine.core.errors import ArgumentError, ShapeError, message
 from wengert.engine.core.shapes import axis_index, shape_of
 from wengert.engine.ir.types import show
+from wengert.engine.ops.indexing import gather, scatter_add
+from wengert.engine.ops.shape import reshape
 from wengert.numpy.registry import rank_of
+from wengert.scipy.interpolate.piecewise import column
 from wengert.scipy.registry import floats
 
 
@@ -88,3 +91,53 @@ def barycentric_interpolate(
         requirement = "der must be 0, and axis= has its name: take derivatives by wg.jvp"
         raise ArgumentError(message("barycentric_interpolate", requirement))
     return BarycentricInterpolator(xi, yi, axis)(x)
+
+
+@substitutes("scipy.interpolate.FloaterHormannInterpolator")
+class FloaterHormannInterpolator(_Polynomial):
+    """The rational function of Floater and Hormann through points, which blends polynomials of degree d.
+
+    Example:
+        >>> x = np.arange(6.0)
+        >>> print(f"{FloaterHormannInterpolator(x, x**3)(2.5):.3f}")
+        15.625
+    """
+
+    def __init__(self, points: Any, values: Any, *, d: int = 3, axis: int = 0) -> None:
+        super().__init__(points, values, axis)
+        count = shape_of(self.xi)[0]
+        if not 0 <= d < count:
+            raise ArgumentError(message(type(self).__name__, f"d must be one of 0 to {count - 1}", str(d)))
+        order = np.argsort(self.xi)
+        self.xi = gather(self.xi, order)
+        self.yi = np.moveaxis(gather(np.moveaxis(self.yi, self.axis, 0), order), 0, self.axis)
+        # Each polynomial goes through the points i to i + d.
+        near = np.arange(count - d)[:, None] + np.arange(d + 1)
+        x = self.xi[near]
+        spread = np.where(np.eye(d + 1, dtype=bool), 1.0, np.abs(x[:, :, None] - x[:, None]))
+        blended = scatter_add(
+            reshape(1.0 / np.prod(spread, -1), shape=(near.size,)), near.ravel(), shape=(count,)
+        )
+        self.weights = blended * (-1.0) ** (np.arange(count) - d)
+
+    @classmethod
+    def of_scipys(cls, theirs: Any) -> Any:
+        """Return the function of an object of SciPy's."""
+        made = object.__new__(cls)
+        made.xi, made.axis, made.weights = theirs._support_points, theirs._axis, theirs.weights
+        made.yi = np.moveaxis(theirs._support_values, 0, theirs._axis)
+        return made
+
+    def __call__(self, x: Any) -> Any:
+        """Return the values at points, also where one is a point that the function goes through."""
+        x = floats(x)
+        flat, values = np.ravel(x)[:, None], np.moveaxis(self.yi, self.axis, 0)
+        is_infinite, flat = np.isinf(flat), np.where(np.isinf(flat), 0.0, flat)
+        # Quotient and divisor times the distance from the nearest point are finite there, with all derivatives.
+        nearest = np.argmin(np.abs(flat - self.xi), 1)
+        is_nearest = nearest[:, None] == np.arange(shape_of(self.xi)[0])
+        share = (flat - gather(self.xi, nearest)[:, None]) / np.where(is_nearest, 1.0, flat - self.xi)
+        terms = self.weights * np.where(is_nearest | is_infinite, 1.0, share)
+        result = np.tensordot(terms, values, 1) / column(np.sum(terms, 1), rank_of(values))
+        result = reshape(result, shape=(*shape_of(x), *shape_of(values)[1:]))
+        return np.moveaxis(result, 0, self.axis) if shape_of(x) else result

@@ -346,13 +346,14 @@ def sums_over_taps(values: Any, positions: list[Any], weights: list[Any]) -> Any
 
     Positions and weights have an axis of points, then one of taps; weights are None for a tap that counts as it is.
     """
-    rank, (count, taps) = len(positions), shape_of(positions[0])
+    rank, count = len(positions), shape_of(positions[0])[0]
+    taps = [shape_of(position)[1] for position in positions]
     spread = [
-        reshape(position, shape=(count, *(taps if axis == own else 1 for axis in range(rank))))
+        reshape(position, shape=(count, *(taps[own] if axis == own else 1 for axis in range(rank))))
         for own, position in enumerate(positions)
     ]
     further = size(shape_of(values)[rank:])
-    result = reshape(gather(values, *spread), shape=(count, *(taps,) * rank, further))
+    result = reshape(gather(values, *spread), shape=(count, *taps, further))
     for own in reversed(range(rank)):
         letters = "abcdefghijklmnop"[: own + 2]
         if weights[own] is None:

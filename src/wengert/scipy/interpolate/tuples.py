@@ -188,3 +188,26 @@ def splantider(tck: Any, n: int = 1) -> Any:
         2.0
     """
     return splder(tck, -n)
+
+
+@substitutes("scipy.interpolate.spalde")
+def spalde(x: Any, tck: Any) -> Any:
+    """Return a spline and all its derivatives at a point; at several points, or for a curve, a list of such arrays.
+
+    Points, coefficients and knots have derivatives.
+
+    Raises:
+        ArgumentError: a point lies outside.
+
+    Example:
+        >>> spalde(0.5, ([0.0, 0.0, 1.0, 1.0], [1.0, 3.0, 0.0, 0.0], 1))
+        array([2., 2.])
+    """
+    points = np.atleast_1d(doubles(x))
+
+    def rows(spline: Any) -> Any:
+        values = [evaluated("spalde", spline, points, order, 2) for order in range(spline.k + 1)]
+        found = list(np.stack(values, 1))
+        return found if len(found) > 1 else found[0]
+
+    return _each("spalde", tck, rows)

@@ -14,6 +14,7 @@ Example:
 
 from __future__ import annotations
 
+from wengert.scipy.ndimage import callables as _callables  # noqa: F401
 from wengert.scipy.ndimage.filters import (
     convolve,
     convolve1d,
@@ -46,10 +47,10 @@ from wengert.scipy.registry import others_of as _others_of
 __all__ = [
     "affine_transform", "convolve", "convolve1d", "correlate", "correlate1d", "fourier_ellipsoid",
     "fourier_gaussian", "fourier_shift", "fourier_uniform", "gaussian_filter", "gaussian_filter1d",
-    "gaussian_gradient_magnitude", "gaussian_laplace", "laplace", "map_coordinates", "maximum_filter",
-    "maximum_filter1d", "median_filter", "minimum_filter", "minimum_filter1d", "percentile_filter", "prewitt",
-    "rank_filter", "rotate", "shift", "sobel", "spline_filter", "spline_filter1d", "uniform_filter",
-    "uniform_filter1d", "zoom",
+    "gaussian_gradient_magnitude", "gaussian_laplace", "laplace",
+    "map_coordinates", "maximum_filter", "maximum_filter1d", "median_filter", "minimum_filter",
+    "minimum_filter1d", "percentile_filter", "prewitt", "rank_filter", "rotate", "shift", "sobel",
+    "spline_filter", "spline_filter1d", "uniform_filter", "uniform_filter1d", "zoom",
 ]  # fmt: skip
 __dir__ = __all__.copy
 __getattr__ = _others_of(__name__)
