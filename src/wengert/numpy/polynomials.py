@@ -16,7 +16,6 @@ from wengert.engine.core.shapes import shape_of
 from wengert.engine.ir.types import show
 from wengert.engine.ops.exponential import sqrt
 from wengert.engine.ops.shape import reshape
-from wengert.engine.transforms.math_errors import guarded
 from wengert.numpy.creation import zeros_like
 from wengert.numpy.joining import concatenate_, stack
 from wengert.numpy.linear_algebra import eigvals, inv, lstsq
@@ -154,13 +153,10 @@ def poly(seq_of_zeros: Any) -> Any:
 
 @implements(np.trim_zeros)
 def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
-    """The values must be concrete, except in `np.poly1d`, where leading coefficients that are not known stay.
-
-    In SciPy's functions of polynomials the program raises an error where such a coefficient is 0.
-    """
+    """The values must be concrete, except in `np.poly1d`, where leading coefficients that are not known stay."""
     filt = operand(filt)
-    if concrete(filt) is None and trim in ("f", "b") and (caller := _caller()):
-        return in_general("trim_zeros", filt, trim) if caller.startswith("scipy.") else filt
+    if concrete(filt) is None and _inside_poly1d():
+        return filt
     present = np.not_equal(known("trim_zeros", filt), 0)
     axes, sides = axes_of("trim_zeros", axis, rank_of(filt)), trim.lower()
     if not sides or set(sides) - {"f", "b"}:
@@ -177,29 +173,14 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
     return filt[tuple(index)]
 
 
-def _caller() -> str:
-    """Return the module that called: NumPy's polynomials, which no leading zeros change, SciPy's, or no other."""
+def _inside_poly1d() -> bool:
+    """Return whether NumPy's class of polynomials called: its values do not depend on leading zeros."""
     frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
     for _ in range(5):
-        name = "" if frame is None else frame.f_globals.get("__name__", "")
-        if name == np.poly1d.__init__.__module__ or name.startswith("scipy.signal."):
-            return name
-        frame = frame and frame.f_back
-    return ""
-
-
-def in_general(operation: str, p: Any, side: str = "f", least: float = 0.0) -> Any:
-    """Return polynomials along the last axis, of which only a run knows that one has a first or last coefficient.
-
-    Args:
-        operation: the name of the function.
-        p: one polynomial, or a row for each.
-        side: "f" for the first coefficient, "b" for the last one.
-        least: what counts as 0.
-    """
-    place, end = ("first", 0) if side == "f" else ("last", -1)
-    requirement = f"the {place} coefficient must not be 0 where only a run knows it: leave it out"
-    return guarded(p, np.any(np.abs(p[..., end]) > least), ValueError(message(operation, requirement)))
+        if frame is None or frame.f_globals.get("__name__") == np.poly1d.__init__.__module__:
+            return frame is not None
+        frame = frame.f_back
+    return False
 
 
 @implements(np.polyder)

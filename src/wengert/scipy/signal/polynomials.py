@@ -19,15 +19,33 @@ from wengert.engine.transforms.math_errors import guarded
 from wengert.engine.transforms.substitution import of_library
 from wengert.numpy import asarray, trim_zeros
 from wengert.numpy import poly as coefficients
-from wengert.numpy.polynomials import in_general
 
 
 def _known(*values: Any) -> bool:
     return all(concrete(value) is not None for value in values)
 
 
-def _trimmed(name: str, p: Any, side: str) -> Any:
-    return trim_zeros(p, side) if _known(p) else in_general(name, p, side)
+def _in_general(operation: str, p: Any, side: str = "f", least: float = 0.0) -> Any:
+    """Return polynomials along the last axis, of which only a run knows that one has a first or last coefficient.
+
+    Args:
+        operation: the name of the function.
+        p: one polynomial, or a row for each.
+        side: "f" for the first coefficient, "b" for the last one.
+        least: what counts as 0.
+    """
+    place, end = ("first", 0) if side == "f" else ("last", -1)
+    requirement = f"the {place} coefficient must not be 0 where only a run knows it: leave it out"
+    return guarded(p, np.any(np.abs(p[..., end]) > least), ValueError(message(operation, requirement)))
+
+
+def _trimmed(p: Any, trim: str = "fb") -> Any:
+    """Return a polynomial without zeros at its ends."""
+    if _known(p):
+        return trim_zeros(p, trim)
+    for side in trim.lower():
+        p = _in_general("trim_zeros", p, side)
+    return p
 
 
 def poly(seq_of_zeros: Any, *, xp: Any = None) -> Any:
@@ -61,14 +79,14 @@ def normalize(b: Any, a: Any) -> Any:
         return of_library(signal.normalize)(b, den)
     if den.ndim != 1 or num.ndim != 2:
         raise ShapeError(message("normalize", "vectors of coefficients are required", show(num, den)))
-    den = _trimmed("normalize", den, "f")
+    den = _trimmed(den, "f")
     if not den.size:
         raise ValueError("Denominator must have at least on nonzero element.")
     if _known(num):
         zeros = np.all(concrete(num) == 0, axis=0)
         num = num[:, min(int(np.argmin([*zeros, False])), len(zeros) - 1) :]
     num = num / den[0]
-    num = num if _known(num) else in_general("normalize", num, least=1e-14)
+    num = num if _known(num) else _in_general("normalize", num, least=1e-14)
     return (num[0] if len(num) == 1 else num), den / den[0]
 
 
@@ -78,9 +96,7 @@ def _partial_fractions(name: str, b: Any, a: Any, tol: float, rtype: str) -> tup
 
     b, a = (np.atleast_1d(asarray(x)) for x in (b, a))
     in_z = name == "residue"
-    denominator = a
-    for side in "f" if in_z else "bf":
-        denominator = _trimmed(name, denominator, side)
+    denominator = _trimmed(a, "f" if in_z else "bf")
     poles = np.roots(denominator)
     poles = poles[np.argsort(np.abs(poles))]
     spread = np.where(np.eye(len(poles), dtype=bool), 1.0, poles[:, None] - poles)
@@ -89,7 +105,7 @@ def _partial_fractions(name: str, b: Any, a: Any, tol: float, rtype: str) -> tup
         return of_library(getattr(signal, name))(b, a, tol, rtype)
     requirement = "poles that only a run knows must be simple"
     poles = guarded(poles, are_simple, ValueError(message(name, requirement, hint=f"tol is {tol}")))
-    numerator = _trimmed(name, b, "f" if in_z else "b")
+    numerator = _trimmed(b, "f" if in_z else "b")
     if not in_z:
         numerator, denominator = numerator[::-1], denominator[::-1]
     direct = np.empty(0)
@@ -114,7 +130,7 @@ def residuez(b: Any, a: Any, tol: float = 1e-3, rtype: str = "avg") -> Any:
 
 
 SUBSTITUTES |= {
-    "scipy.signal._trim_zeros": trim_zeros,
+    "scipy.signal._trim_zeros": _trimmed,
     "scipy.signal.normalize": normalize,
     "scipy.signal.poly": poly,
     "scipy.signal.residue": residue,
