@@ -59,6 +59,15 @@ def test_trees_made_outside_and_their_other_methods() -> None:
         )
     with pytest.raises(UnsupportedError, match=r"KDTree.query_pairs: this is not followed"):
         wg.grad(lambda d: len(spatial.KDTree(d).query_pairs(1.0)) * np.sum(d))(data)
+    inside, periodic = np.abs(data) % 1.0, spatial.KDTree(np.abs(data) % 1.0, boxsize=1.0)
+    for call in (
+        lambda x: periodic.query(x)[0],
+        lambda x: spatial.KDTree(np.append(x, x, 0), boxsize=1.0).query(x)[0],
+    ):
+        with pytest.raises(UnsupportedError, match="boxsize is not followed"):
+            wg.vjp(call, inside)
+    np.testing.assert_array_equal(wg.vjp(lambda x: x[0, 0] + periodic.query(inside + 0.9)[0], x)[0],
+                                  x[0, 0] + periodic.query(inside + 0.9)[0])  # fmt: skip
     with pytest.raises(ShapeError, match="points of 2 coordinates"):
         wg.vjp(lambda x: spatial.KDTree(data).query(np.append(x, x))[0], x)
     with pytest.raises(ShapeError, match="a row for each point"):

@@ -25,27 +25,38 @@ class KDTree:
 
     Where the points are not known, as in `wg.jit`, all distances are computed and sorted.
 
+    Args:
+        boxsize: the period, which must be None where points are followed.
+
     Raises:
         ShapeError: the points do not form a matrix.
-        UnsupportedError: a method other than `query` is called of followed points.
+        UnsupportedError: a method other than `query` is called of followed points, or a period is given.
 
     Example:
         >>> KDTree(np.array([[0.0, 0.0], [3.0, 4.0]])).query(np.array([0.0, 1.0]))
         (array(1.), array(0))
     """
 
-    def __init__(self, data: Any, leafsize: int = 10, *args: Any, **options: Any) -> None:
-        self.data = doubles(data)
+    def __init__(
+        self,
+        data: Any,
+        leafsize: int = 10,
+        compact_nodes: bool = True,
+        copy_data: bool = False,
+        balanced_tree: bool = True,
+        boxsize: Any = None,
+    ) -> None:
+        self.data, self._boxsize = doubles(data), boxsize
         if rank_of(self.data) != 2:
             raise ShapeError(message("KDTree", "a row for each point is required", show(self.data)))
-        self._options = (leafsize, *args), options
+        self._options = leafsize, compact_nodes, copy_data, balanced_tree, boxsize
         self._made: Any = None
 
     @classmethod
     def of_scipys(cls, theirs: Any) -> Any:
         """Return the tree of one of SciPy's."""
         made = cls(np.asarray(theirs.data))
-        made._made = theirs
+        made._made, made._boxsize = theirs, theirs.boxsize
         return made
 
     def _tree(self) -> Any:
@@ -54,8 +65,7 @@ class KDTree:
 
         known = concrete(self.data)
         if self._made is None and known is not None:
-            args, options = self._options
-            self._made = spatial.KDTree(known, *args, **options)
+            self._made = spatial.KDTree(known, *self._options)
         return self._made
 
     def __getattr__(self, name: str) -> Any:
@@ -79,6 +89,11 @@ class KDTree:
         workers: int = 1,
     ) -> tuple[Any, Any]:
         """Return distances of the nearest neighbours of points, in order, and their numbers."""
+        if self._boxsize is not None and (is_box(self.data) or is_box(x)):
+            hint = "compute periodic distances by NumPy's functions"
+            raise UnsupportedError(message("KDTree.query", "boxsize is not followed", hint=hint))
+        if self._boxsize is not None:
+            return self._tree().query(x, k, eps, p, distance_upper_bound, workers)
         x, (count, width) = doubles(x), shape_of(self.data)
         if not rank_of(x) or shape_of(x)[-1] != width:
             raise ShapeError(message("KDTree.query", f"points of {width} coordinates are required", show(x)))
