@@ -295,13 +295,18 @@ class RectBivariateSpline:
         self.tck, self.degrees = (*knots, c), degrees
 
     @classmethod
+    def of_tensor(cls, knots: Any, c: Any, degrees: tuple[int, int]) -> Any:
+        """Return the spline of knots along both axes and a matrix of coefficients."""
+        made = object.__new__(cls)
+        made._set(knots, c, degrees)
+        return made
+
+    @classmethod
     def of_scipys(cls, theirs: Any) -> Any:
         """Return the spline of an object of SciPy's."""
-        made = object.__new__(cls)
         x, y, c = theirs.tck
         kx, ky = theirs.degrees
-        made._set((x, y), np.reshape(c, (len(x) - kx - 1, len(y) - ky - 1)), (kx, ky))
-        return made
+        return cls.of_tensor((x, y), np.reshape(c, (len(x) - kx - 1, len(y) - ky - 1)), (kx, ky))
 
     def _basis(self, axis: int, points: Any, order: int) -> tuple[Any, Any]:
         """Return the values of the basis splines that are not 0 at points, and the numbers of their coefficients."""

@@ -55,7 +55,8 @@ class NearestNDInterpolator:
     def __call__(self, *args: Any, **query_options: Any) -> Any:
         """Return the values at points, given as arrays of coordinates or along a last axis."""
         width = shape_of(self.tree.data)[1]
-        points = _points(args if len(args) > 1 else args[0], width)
+        given: Any = args if len(args) > 1 else next(iter(args))
+        points = _points(given, width)
         distances, numbers = self.tree.query((points - self.offset) / self.scale, **query_options)
         count = shape_of(self.values)[0]
         found = gather(self.values, np.minimum(numbers, count - 1))

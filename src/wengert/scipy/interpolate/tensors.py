@@ -91,10 +91,9 @@ def bisplev(x: Any, y: Any, tck: Any, dx: int = 0, dy: int = 0) -> Any:
     t, u, c, k, m = tck
     if not (0 <= dx < k and 0 <= dy < m):
         raise ArgumentError(message("bisplev", "the orders must be less than the degrees", f"{dx}, {dy}"))
-    spline = object.__new__(RectBivariateSpline)
     t, u, x, y = doubles(t), doubles(u), np.atleast_1d(doubles(x)), np.atleast_1d(doubles(y))
     shape = shape_of(t)[0] - k - 1, shape_of(u)[0] - m - 1
-    spline._set((t, u), reshape(doubles(c)[: size(shape)], shape=shape), (k, m))
+    spline = RectBivariateSpline.of_tensor((t, u), reshape(doubles(c)[: size(shape)], shape=shape), (k, m))
     z = spline(x, y, dx, dy)
     z = z if shape_of(z)[0] > 1 else z[0]
     return z if shape_of(z)[0] > 1 else z[0]

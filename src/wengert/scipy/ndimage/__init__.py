@@ -14,7 +14,7 @@ Example:
 
 from __future__ import annotations
 
-from wengert.scipy.ndimage import callables as _callables  # noqa: F401
+from wengert.scipy.ndimage import callables as _callables  # noqa: F401  # pyright: ignore[reportUnusedImport]
 from wengert.scipy.ndimage.filters import (
     convolve,
     convolve1d,

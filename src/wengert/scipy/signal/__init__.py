@@ -13,7 +13,7 @@ Example:
 from __future__ import annotations
 
 from wengert.scipy.registry import others_of as _others_of
-from wengert.scipy.signal import polynomials as _polynomials  # noqa: F401
+from wengert.scipy.signal import polynomials as _polynomials  # noqa: F401  # pyright: ignore[reportUnusedImport]
 from wengert.scipy.signal.convolution import (
     convolve,
     convolve2d,

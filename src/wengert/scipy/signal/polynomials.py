@@ -108,9 +108,11 @@ def _partial_fractions(name: str, b: Any, a: Any, tol: float, rtype: str) -> tup
     numerator = _trimmed(b, "f" if in_z else "b")
     if not in_z:
         numerator, denominator = numerator[::-1], denominator[::-1]
-    direct = np.empty(0)
+    direct: Any = np.empty(0)
+    residues: Any
     if len(numerator) >= len(denominator):
-        direct, numerator = np.polydiv(numerator, denominator)
+        divided: Any = np.polydiv(numerator, denominator)
+        direct, numerator = divided
     if in_z:
         residues = np.polyval(numerator, poles) / np.prod(spread, 1)
     else:
@@ -129,10 +131,12 @@ def residuez(b: Any, a: Any, tol: float = 1e-3, rtype: str = "avg") -> Any:
     return _partial_fractions("residuez", b, a, tol, rtype)
 
 
-SUBSTITUTES |= {
-    "scipy.signal._trim_zeros": _trimmed,
-    "scipy.signal.normalize": normalize,
-    "scipy.signal.poly": poly,
-    "scipy.signal.residue": residue,
-    "scipy.signal.residuez": residuez,
-}
+SUBSTITUTES.update(
+    {
+        "scipy.signal._trim_zeros": _trimmed,
+        "scipy.signal.normalize": normalize,
+        "scipy.signal.poly": poly,
+        "scipy.signal.residue": residue,
+        "scipy.signal.residuez": residuez,
+    }
+)

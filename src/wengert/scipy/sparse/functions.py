@@ -91,7 +91,7 @@ def kronsum(A: Any, B: Any, format: Any = None) -> Any:
     return made if format is None else made.asformat(format)
 
 
-FUNCTIONS |= {"kron": kron, "kronsum": kronsum}
+FUNCTIONS.update(kron=kron, kronsum=kronsum)
 for _name in ("kron", "kronsum"):
     enter_caller(f"scipy.sparse.{_name}", FUNCTIONS[_name])
 

@@ -75,9 +75,11 @@ class KDTree:
         found = getattr(self._tree(), name)
         if not callable(found):
             return found
-        return lambda *args, **options: found(  # pyright: ignore[reportUnknownLambdaType]
-            *(x._tree() if isinstance(x, KDTree) else x for x in args), **options
-        )
+
+        def call(*args: Any, **options: Any) -> Any:
+            return found(*(x._tree() if isinstance(x, KDTree) else x for x in args), **options)
+
+        return call
 
     def query(
         self,
