@@ -17,7 +17,7 @@ from wengert.engine.core.errors import ShapeError, message
 from wengert.engine.ir.types import show
 from wengert.engine.transforms.math_errors import guarded
 from wengert.engine.transforms.substitution import of_library
-from wengert.numpy import asarray, trim_zeros
+from wengert.numpy import asarray, polydiv, polyval, trim_zeros
 from wengert.numpy import poly as coefficients
 
 
@@ -109,15 +109,13 @@ def _partial_fractions(name: str, b: Any, a: Any, tol: float, rtype: str) -> tup
     if not in_z:
         numerator, denominator = numerator[::-1], denominator[::-1]
     direct: Any = np.empty(0)
-    residues: Any
     if len(numerator) >= len(denominator):
-        divided: Any = np.polydiv(numerator, denominator)
-        direct, numerator = divided
+        direct, numerator = polydiv(numerator, denominator)
     if in_z:
-        residues = np.polyval(numerator, poles) / np.prod(spread, 1)
+        residues = polyval(numerator, poles) / np.prod(spread, 1)
     else:
         reciprocal = np.where(np.eye(len(poles), dtype=bool), 1.0, 1.0 / poles[:, None] - 1.0 / poles)
-        residues = np.polyval(numerator, 1.0 / poles) / np.prod(reciprocal, 1) * -poles
+        residues = polyval(numerator, 1.0 / poles) / np.prod(reciprocal, 1) * -poles
     return residues / denominator[0], poles, direct if in_z else direct[::-1]
 
 
