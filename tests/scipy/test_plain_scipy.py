@@ -82,7 +82,7 @@ def test_an_error_of_scipys_stays() -> None:
 
 REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
     "assignments": (
-        lambda x: optimize.quadratic_assignment(np.outer(U, U) * x, np.outer(U, U)).fun,
+        lambda x: optimize.quadratic_assignment(np.outer(U, U) * x, np.outer(U, U), options={"rng": RNG}).fun,
         r"scipy\.optimize\.quadratic_assignment, write wg\.implicit\.root",
     ),
     "random numbers": (

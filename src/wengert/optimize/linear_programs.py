@@ -36,7 +36,7 @@ def _evaluate(*operands: Any, whole: tuple[int, ...]) -> Any:
     def one(c: Any, A: Any, *rows: Any) -> Any:
         return _vertex(c[0], A, *(row[0] for row in rows), np.array(whole))
 
-    each = cast("Any", np.vectorize(one, [FLOAT64], signature=_SIGNATURE))
+    each = cast("Any", np).vectorize(one, [FLOAT64], signature=_SIGNATURE)
     return each(*(np.asarray(x, FLOAT64) for x in operands))
 
 

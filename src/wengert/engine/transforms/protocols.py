@@ -24,8 +24,9 @@ def method_of(value: Any, name: str) -> Callable[..., Any] | None:
         name: of the method.
     """
     function = None if isinstance(value, Box) else getattr(type(value), name, None)
-    is_written = isinstance(function, FunctionType) and is_copied_class(original_class(type(value)))
-    return MethodType(function, value) if is_written else None
+    if not isinstance(function, FunctionType) or not is_copied_class(original_class(type(value))):
+        return None
+    return MethodType(function, value)
 
 
 def truth_of(value: Any) -> Any:
