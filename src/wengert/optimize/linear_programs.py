@@ -33,8 +33,8 @@ def _type(*types: TensorType, whole: tuple[int, ...]) -> TensorType:
 
 
 def _evaluate(*operands: Any, whole: tuple[int, ...]) -> Any:
-    def one(c: Any, A: Any, *rows: Any) -> Any:
-        return _vertex(c[0], A, *(row[0] for row in rows), np.array(whole))
+    def one(c: Any, A: Any, low: Any, high: Any, lower: Any, upper: Any) -> Any:
+        return _vertex(c[0], A, low[0], high[0], lower[0], upper[0], np.array(whole))
 
     each = cast("Any", np).vectorize(one, [FLOAT64], signature=_SIGNATURE)
     return each(*(np.asarray(x, FLOAT64) for x in operands))
