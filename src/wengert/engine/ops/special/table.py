@@ -49,6 +49,8 @@ class _Functions:
     """Functions by SciPy's names."""
 
     def __getattr__(self, name: str) -> Any:
+        if name not in BY_NAME:
+            raise AttributeError(name)
         return BY_NAME[name]
 
     __getitem__ = __getattr__
