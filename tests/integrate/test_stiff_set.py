@@ -427,7 +427,7 @@ def _moved(seed: int) -> list[float]:
 
 
 @pytest.mark.parametrize("seeds", [range(20), pytest.param(range(20, 1000), marks=pytest.mark.slow)])
-def test_a_step_keeps_the_sum_of_anetwork(seeds: range) -> None:
+def test_a_step_keeps_the_sum_of_a_network(seeds: range) -> None:
     """To rounding errors of the slopes that it reads, however stiff the reactions are and however long the step."""
     with np.errstate(all="ignore"):  # of a step that is too long
         assert max(share for seed in seeds for share in _moved(seed)) < 4

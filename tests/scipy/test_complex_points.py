@@ -17,7 +17,7 @@ special = pytest.importorskip("scipy.special")
 stats = pytest.importorskip("scipy.stats")
 
 Z = np.array([0.3 + 0.4j, 0.6 - 0.2j])
-REAL = (1.5, 0.7, 0.5, 2.5)
+REAL = (1.5, 0.7, 0.5, 2.5, 0.6)
 DISTRIBUTIONS = (
     "norm",
     "expon",

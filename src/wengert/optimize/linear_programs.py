@@ -19,7 +19,7 @@ from wengert.engine.ops.comparison import greater_equal, require_end, where
 from wengert.engine.ops.conversion import cast as to_dtype
 from wengert.engine.ops.elementwise import batch_elementwise
 from wengert.engine.ops.linalg import square
-from wengert.engine.primitive import NonDifferentiable, primitive
+from wengert.engine.primitive import Draw, NonDifferentiable, primitive
 from wengert.numpy.creation import asarray
 from wengert.optimize.scipys import scipy_optimize
 
@@ -77,6 +77,15 @@ def _is_at(values: Any, limits: Any) -> Any:
     return np.isfinite(limits) & (np.abs(values - limits) <= 1e-7 * (1 + np.abs(limits)))
 
 
+def _samples(draw: Draw) -> Any:
+    """Draw a program that 0 solves, and whose variables lie in a box."""
+    size, rows = draw.integer(1, 3), draw.integer(0, 3)
+    limits = np.full((1, rows), -np.inf), draw.array((1, rows), 0.5, 2.0)
+    box = draw.array((1, size), -2.0, -0.5), draw.array((1, size), 0.5, 2.0)
+    whole = tuple(draw.choice([0, 1]) for _ in range(size))
+    return (draw.array((1, size)), draw.array((rows, size)), *limits, *box), {"whole": whole}
+
+
 vertex = primitive(
     name="linear_program",
     doc="the numbers of the constraints that hold at the vertex of a linear program, and the variables; -1 for none",
@@ -86,7 +95,7 @@ vertex = primitive(
     batch=batch_elementwise,
     lowering=OnHost("HiGHS finds it"),
     source="wengert.optimize.linear_programs.vertex({0}, {1}, {2}, {3}, {4}, {5}, whole={whole})".format,
-    samples=None,
+    samples=_samples,
     parameters=("whole",),
 )
 

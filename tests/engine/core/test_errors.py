@@ -208,8 +208,6 @@ def test_known_packages_are_named(transform: Any, module: str) -> None:
 
 
 CALLED = {
-    "direct": lambda scipy, x: scipy.optimize.direct(lambda t: (t[0] - x[0]) ** 2, [(-2.0, 2.0)]).x[0],
-    "brute": lambda scipy, x: scipy.optimize.brute(lambda t: (t[0] - x[0]) ** 2, [(-2.0, 2.0)], Ns=3)[0],
     "dop853": lambda scipy, x: (
         scipy.integrate.ode(lambda t, y: -x * y)
         .set_integrator("dop853")

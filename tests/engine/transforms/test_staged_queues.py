@@ -103,7 +103,7 @@ def _compare(seed: int) -> bool:
 
 
 def test_drawn_programs_of_deques_are_pythons() -> None:
-    assert sum(map(_compare, range(6))) >= 4
+    assert sum(map(_compare, range(3))) >= 2
 
 
 @pytest.mark.slow

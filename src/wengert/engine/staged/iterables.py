@@ -70,8 +70,11 @@ class Rows:
         """Refuse a list that has become longer or shorter: Python would come to its present end."""
         for one, before in zip(self.lists, self._befores, strict=True):
             now = _extent(one)
-            is_same = now is before or (not isinstance(now, Box) and now == before)
-            if not (now.is_as_long_as(before) if isinstance(now, Held) else is_same):
+            if isinstance(now, Held):
+                is_same = now.is_as_long_as(before)
+            else:
+                is_same = now is before or (not isinstance(now, Box) and now == before)
+            if not is_same:
                 raise keeps_length()
 
     def taken(self) -> Rows:
