@@ -338,6 +338,13 @@ def complement(a, of):
     return u[..., columns:] if rows > columns else np.conj(vt[..., rows:, :]).mT
 
 
+def linear_program(c, A, low, high, lower, upper, whole):
+    """Return the numbers of the constraints that hold at the vertex of a linear program, and the variables."""
+    from wengert.optimize.linear_programs import vertex
+
+    return vertex(c, A, low, high, lower, upper, whole=whole)
+
+
 def stacked_lstsq(a, b, rcond):
     """Return the x of least norm that minimises the sum of squares of b - a @ x."""
     solution = np.vectorize(lambda a, b: np.linalg.lstsq(a, b, rcond)[0], signature="(m,n),(m,k)->(n,k)")

@@ -13,13 +13,14 @@ import numpy as np
 from wengert.engine.array.substitutes import holds_box, in_place_of
 from wengert.engine.boxes import boxed
 from wengert.engine.core.dtypes import FLOAT64, INT64
-from wengert.engine.ir.types import TensorType
+from wengert.engine.core.errors import ShapeError, message
+from wengert.engine.ir.types import TensorType, show
 from wengert.engine.nest.lowering import OnHost
 from wengert.engine.ops.comparison import greater_equal, require_end, where
 from wengert.engine.ops.conversion import cast as to_dtype
 from wengert.engine.ops.elementwise import batch_elementwise
 from wengert.engine.ops.linalg import square
-from wengert.engine.primitive import Draw, NonDifferentiable, primitive
+from wengert.engine.primitive import NonDifferentiable, primitive
 from wengert.numpy.creation import asarray
 from wengert.optimize.scipys import scipy_optimize
 
@@ -27,17 +28,32 @@ from wengert.optimize.scipys import scipy_optimize
 _SIGNATURE = "(one,n),(m,n),(one,m),(one,m),(one,n),(one,n)->(two,n)"
 
 
-def _type(*types: TensorType, whole: tuple[int, ...]) -> TensorType:
+def _type(
+    c: TensorType,
+    A: TensorType,
+    low: TensorType,
+    high: TensorType,
+    lower: TensorType,
+    upper: TensorType,
+    *,
+    whole: tuple[int, ...],
+) -> TensorType:
+    types = c, A, low, high, lower, upper
+    size, rows = len(whole), A.shape[-2] if len(A.shape) > 1 else None
+    extents = [(1, size), (rows, size), (1, rows), (1, rows), (1, size), (1, size)]
+    if [t.shape[-2:] for t in types] != extents or any(t.dtype.kind == "c" for t in types):
+        requirement = "rows of n real numbers, a matrix of m rows, and rows of m limits are required"
+        raise ShapeError(message("linear_program", requirement, show(*types)))
     lead = np.broadcast_shapes(*(t.shape[:-2] for t in types))
-    return TensorType(FLOAT64, (*lead, 2, types[0].shape[-1]))
+    return TensorType(FLOAT64, (*lead, 2, size))
 
 
-def _evaluate(*operands: Any, whole: tuple[int, ...]) -> Any:
+def _evaluate(c: Any, A: Any, low: Any, high: Any, lower: Any, upper: Any, *, whole: tuple[int, ...]) -> Any:
     def one(c: Any, A: Any, low: Any, high: Any, lower: Any, upper: Any) -> Any:
         return _vertex(c[0], A, low[0], high[0], lower[0], upper[0], np.array(whole))
 
     each = cast("Any", np).vectorize(one, [FLOAT64], signature=_SIGNATURE)
-    return each(*(np.asarray(x, FLOAT64) for x in operands))
+    return each(*(np.asarray(x, FLOAT64) for x in (c, A, low, high, lower, upper)))
 
 
 def _vertex(c: Any, A: Any, low: Any, high: Any, lower: Any, upper: Any, whole: Any) -> Any:
@@ -77,15 +93,6 @@ def _is_at(values: Any, limits: Any) -> Any:
     return np.isfinite(limits) & (np.abs(values - limits) <= 1e-7 * (1 + np.abs(limits)))
 
 
-def _samples(draw: Draw) -> Any:
-    """Draw a program that 0 solves, and whose variables lie in a box."""
-    size, rows = draw.integer(1, 3), draw.integer(0, 3)
-    limits = np.full((1, rows), -np.inf), draw.array((1, rows), 0.5, 2.0)
-    box = draw.array((1, size), -2.0, -0.5), draw.array((1, size), 0.5, 2.0)
-    whole = tuple(draw.choice([0, 1]) for _ in range(size))
-    return (draw.array((1, size)), draw.array((rows, size)), *limits, *box), {"whole": whole}
-
-
 vertex = primitive(
     name="linear_program",
     doc="the numbers of the constraints that hold at the vertex of a linear program, and the variables; -1 for none",
@@ -94,8 +101,8 @@ vertex = primitive(
     derivative=NonDifferentiable("the constraints that hold are constant nearby"),
     batch=batch_elementwise,
     lowering=OnHost("HiGHS finds it"),
-    source="wengert.optimize.linear_programs.vertex({0}, {1}, {2}, {3}, {4}, {5}, whole={whole})".format,
-    samples=_samples,
+    source="linear_program({0}, {1}, {2}, {3}, {4}, {5}, {whole})".format,
+    samples=None,
     parameters=("whole",),
 )
 
