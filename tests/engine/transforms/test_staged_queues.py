@@ -271,3 +271,37 @@ def _kind_of(function: Callable[..., Any], x: Any) -> type[Exception] | None:
     except Exception as problem:
         return type(problem)
     return None
+
+
+def equal_ones(x):
+    q = deque([1.0, 2.0])
+    if x[0] > 0:
+        q.append(3.0)
+    return x[0] if q == deque([1.0, 2.0, 3.0]) else x[1]
+
+
+def other_ones(x):
+    q, p = deque([x[0], 2.0]), deque([x[1], 2.0])
+    if x[2] > 0:
+        p.append(x[0])
+    return x[0] if q != p else x[1]
+
+
+@pytest.mark.parametrize("program", [equal_ones, other_ones])
+def test_deques_are_equal_if_their_elements_are(program: Callable[..., Any]) -> None:
+    for x in (np.array([1.0, -1.0, 1.0]), np.array([-1.0, -1.0, -1.0]), np.array([-1.0, 2.0, -1.0])):
+        assert wg.jit(program)(x) == program(x)
+
+
+@pytest.mark.parametrize(
+    "use", ["np.array(q).sum()", "np.sum(q)", "q.count(1.0)", "q.index(2.0)", "q.insert(0, s)"]
+)
+def test_other_operations_of_deques_are_refused(use: str) -> None:
+    source = f"""def program(x):
+    q, s = deque([1.0, 2.0]), 0.0
+    if x[0] > 0:
+        q.append(x[1])
+    return s + ({use})
+"""
+    with pytest.raises(wg.errors.StagingError, match=r"deque.*make it a list: list\(queue\)"):
+        wg.jit(_program(source, f"other_{use}"))(np.ones(3))

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from wengert.engine.core.errors import StagingError, message
 from wengert.engine.core.tree import original_class
+
+_METHODS = frozenset(dir(deque))
 
 
 class Queue:
@@ -32,6 +36,27 @@ class Queue:
 
     def __contains__(self, value: Any) -> bool:
         return value in self.items[len(self.items) - self.size :]
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Queue) or self.size != other.size:
+            return False
+        for k in range(self.size):  # noqa: SIM110
+            if self[k] != other[k]:
+                return False
+        return True
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = object.__hash__
+
+    def __array__(self, *given: Any, **options: Any) -> Any:
+        raise _refused("an array")
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or name not in _METHODS:
+            raise AttributeError(f"'collections.deque' object has no attribute {name!r}")
+        raise _refused(name)
 
     def _place(self, index: int) -> int:
         """Return where an element stands in the list."""
@@ -115,6 +140,11 @@ class Queue:
     def copy(self) -> Queue:
         """Return another deque of the elements."""
         return Queue(self.items[len(self.items) - self.size :], self.maxlen)
+
+
+def _refused(operation: str) -> StagingError:
+    requirement = "this operation of a deque is not part of a program"
+    return StagingError(message("deque", requirement, operation, "make it a list: list(queue)"))
 
 
 def is_queue(value: Any) -> bool:
