@@ -28,6 +28,9 @@ class Queue:
         self.maxlen = maxlen
         self.extend(iterable)
 
+    def __repr__(self) -> str:
+        return "a deque"
+
     def __len__(self) -> int:
         return self.size
 
