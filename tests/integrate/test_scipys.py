@@ -150,3 +150,14 @@ def test_options_without_a_meaning_are_refused(program: Callable[[Any], Any]) ->
     skip_if_scipy_lacks(program)
     with pytest.raises(wg.errors.ArgumentError, match=r"only the tolerances are options.*test_scipys.py:"):
         wg.grad(program)(0.5)
+
+
+@pytest.mark.parametrize("option", [{"mass": np.eye(1)}, {"max_steps": 50}])
+def test_options_of_wengerts_alone_are_refused(option: dict[str, Any]) -> None:
+    def program(k: Any) -> Any:
+        return integrate.solve_ivp(lambda t, y: -k * y, (0.0, 1.0), [1.0], **option).y[0, -1]
+
+    with pytest.raises(
+        wg.errors.ArgumentError, match=r"no such option; got .*write wg\.integrate\.solve_ivp"
+    ):
+        wg.grad(program)(0.5)

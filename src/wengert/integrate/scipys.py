@@ -28,6 +28,9 @@ _LSODA = "Rodas5P"
 #: The options of `quad` in one of `nquad`.
 _LIMITS = {"epsabs", "epsrel", "limit", "points"}
 
+#: The options of SciPy's methods of `solve_ivp`.
+_OPTIONS = {"atol", "rtol", "first_step", "max_step", "min_step", "jac", "jac_sparsity", "lband", "uband"}
+
 
 def _refuse(operation: str, **given: Any) -> None:
     """Raise `ArgumentError` for options of SciPy's that have no meaning here."""
@@ -208,6 +211,9 @@ def _solve_ivp(call: Any) -> Any:
         call.fun, call.t_span[0], start, *call.args
     ):
         return NotImplemented
+    if wrong := call.options.keys() - _OPTIONS:
+        requirement, hint = "SciPy's function has no such option", "write wg.integrate.solve_ivp"
+        raise ArgumentError(message("scipy.integrate.solve_ivp", requirement, ", ".join(sorted(wrong)), hint))
     given: dict[str, Any] = call.__dict__
     given["method"] = _LSODA if call.method == "LSODA" else call.method
     return ivp.solve_ivp(**given.pop("options"), **given)
