@@ -1,4 +1,4 @@
-"""Helper functions of generated programs, in plain NumPy; a program contains those that it calls.
+"""Helper functions of generated programs, in plain NumPy but for linear programs; a program contains what it calls.
 
 NumPy lacks functions for some operations of derivatives: a write into zeros, a scatter-add, a sum of products over
 windows. The text has their sources.

@@ -27,7 +27,6 @@ from wengert.numpy.registry import is_sequence
 _LSODA = "Rodas5P"
 #: The options of `quad` in one of `nquad`.
 _LIMITS = {"epsabs", "epsrel", "limit", "points"}
-
 #: The options of SciPy's methods of `solve_ivp`.
 _OPTIONS = {"atol", "rtol", "first_step", "max_step", "min_step", "jac", "jac_sparsity", "lband", "uband"}
 
